@@ -1,0 +1,84 @@
+/**
+ * The contract between the plugin and the service: what the plugin posts to `POST /opencode/moments` and what
+ * it gets back. Types only, so that the drop-in can share them and still import nothing at run time.
+ *
+ * Shapes are those of the official mapping fixtures (`{kind, event}`, `{kind, input, output}`, ...), with the
+ * plugin's own index and clock around them. Validation lives at the service's door, not here.
+ */
+
+/** How the agent's process was started. `unknown` when its arguments could not be read. */
+export type AgentMode = "run" | "tui" | "serve" | "unknown"
+
+/** One activation of the plugin in one directory of one agent process. */
+export interface Instance {
+  /** Minted by the plugin, `[A-Za-z0-9._-]{1,64}`; never reused. */
+  id: string
+  /** The vendor's logical name: `opencode`, `kilocode`. */
+  agent: string
+  /** Absolute directory the agent was started for. A claim, not a permission. */
+  directory: string
+  worktree?: string
+  /** Version of the agent, as far as it is known. */
+  version?: string
+  mode: AgentMode
+  /** Version of the plugin. */
+  plugin: string
+}
+
+/** A bus event as the agent hands it to the `event` hook, trimmed by the plugin's table. */
+export interface BusEvent {
+  /** `evt_...`; absent on OpenCode 1.0. */
+  id?: string
+  type: string
+  properties: Record<string, unknown>
+}
+
+export interface ToolInput {
+  tool: string
+  sessionID: string
+  callID: string
+  args?: unknown
+}
+
+/** What happened, without index and clock. */
+export type MomentBody =
+  | { kind: "bus"; event: BusEvent }
+  | { kind: "tool.before"; input: ToolInput; output: { args?: unknown } }
+  | { kind: "tool.after"; input: ToolInput; output: unknown }
+  | { kind: "permission.ask"; permission: Record<string, unknown> }
+  | { kind: "chat.message"; input: Record<string, unknown>; output: Record<string, unknown> }
+  | { kind: "dispose" }
+
+/** One thing the agent did. `n` counts up by one per instance from 0; a gap means the plugin dropped some. */
+export type Moment = MomentBody & {
+  n: number
+  /** Epoch milliseconds at which the hook was entered. */
+  at: number
+  /** Dotted paths of strings the plugin had to cut to keep the moment under its size bound. */
+  cut?: string[]
+}
+
+/** Body of `POST /opencode/moments`. No moments = a heartbeat. */
+export interface MomentBatch {
+  instance: Instance
+  /** Index of the first moment of the batch; with no moments, the index the next one will have. */
+  first: number
+  /** Moments dropped since the last acknowledged batch, by reason or bus type. */
+  dropped?: Record<string, number>
+  moments: Moment[]
+}
+
+/** Why one moment of an otherwise accepted batch was not applied. */
+export interface Rejection {
+  n: number
+  reason: string
+}
+
+/** Body of the `202` answer. */
+export interface MomentAck {
+  /** The lowest index the service has not applied; everything below is durable in the log. */
+  next: number
+  rejected: Rejection[]
+  /** Present and true while events cannot be written to disk. */
+  degraded?: boolean
+}
