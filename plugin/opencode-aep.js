@@ -1,0 +1,1144 @@
+/**
+ * opencode-aep 0.1.0: the drop-in plugin for OpenCode 1.x and Kilo.
+ *
+ * Copy this one file into a `plugin/` folder of the agent. It forwards what the agent does to the opencode-aep
+ * service on this machine and does nothing else: it never waits for the service, prints nothing, changes nothing.
+ *
+ * Generated; do not edit. Sources, with all comments: plugin/src. Made by: bun plugin/build.ts
+ * Licence: Apache-2.0
+ */
+// plugin/src/fields.ts
+function isFields(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function asFields(value) {
+  return isFields(value) ? value : {};
+}
+function asText(value) {
+  return typeof value === "string" ? value : undefined;
+}
+function pick(source, keys) {
+  const kept = {};
+  for (const key of keys) {
+    const value = source[key];
+    if (value !== undefined)
+      kept[key] = value;
+  }
+  return kept;
+}
+
+// plugin/src/config.ts
+function readExplicit(options, host) {
+  const given = asFields(options);
+  const { env } = host;
+  const url = filled(given.url) ?? filled(env.AEP_OPENCODE_URL);
+  const key = filled(given.key) ?? filled(env.AEP_OPENCODE_KEY);
+  const home = filled(given.home) ?? filled(env.AEP_HOME) ?? defaultHome(env);
+  return {
+    off: isOn(given.off ?? env.AEP_OPENCODE_OFF),
+    stream: isOn(given.stream ?? env.AEP_OPENCODE_STREAM),
+    ...url === undefined ? {} : { url },
+    ...key === undefined ? {} : { key },
+    ...home === undefined ? {} : { home }
+  };
+}
+function resolveTarget(explicit, file) {
+  const url = explicit.url ?? file?.url;
+  const key = explicit.key ?? file?.key;
+  if (url === undefined || key === undefined || !isAcceptable(url))
+    return;
+  const socket = url === file?.url ? file.socket : undefined;
+  return { url: url.replace(/\/+$/, ""), key, ...socket === undefined ? {} : { socket } };
+}
+function readMembers(parsed) {
+  const members = asFields(parsed);
+  const url = filled(members.url);
+  const socket = filled(members.socket);
+  const key = filled(members.key);
+  return {
+    ...url === undefined ? {} : { url },
+    ...socket === undefined ? {} : { socket },
+    ...key === undefined ? {} : { key }
+  };
+}
+function isAcceptable(url) {
+  if (!URL.canParse(url))
+    return false;
+  const { protocol, hostname } = new URL(url);
+  if (protocol === "https:")
+    return true;
+  return protocol === "http:" && isLoopback(hostname);
+}
+function isLoopback(hostname) {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+function defaultHome(env) {
+  const windows = env.OS === "Windows_NT" ? filled(env.USERPROFILE) : undefined;
+  const home = windows ?? filled(env.HOME) ?? filled(env.USERPROFILE);
+  return home === undefined ? undefined : `${home}/.aep`;
+}
+function filled(value) {
+  const text = asText(value);
+  return text === "" ? undefined : text;
+}
+function isOn(value) {
+  return value === true || value === "1";
+}
+
+// plugin/src/clip.ts
+var MARKER_LENGTH = 48;
+var DEEPEST = 64;
+function clipText(text, max) {
+  if (text.length <= max)
+    return text;
+  let keep = Math.max(0, max - MARKER_LENGTH);
+  const last = text.charCodeAt(keep - 1);
+  if (last >= 55296 && last <= 56319)
+    keep -= 1;
+  return `${text.slice(0, keep)}…[opencode-aep: ${text.length - keep} characters cut]`;
+}
+function clipStrings(value, max, path, cuts, depth = 0) {
+  if (typeof value === "string") {
+    if (value.length <= max)
+      return value;
+    cuts.push(path);
+    return clipText(value, max);
+  }
+  if (typeof value !== "object" || value === null || depth > DEEPEST)
+    return value;
+  if (ArrayBuffer.isView(value)) {
+    if (value.byteLength * 4 <= max)
+      return value;
+    cuts.push(path);
+    return `[opencode-aep: ${value.byteLength} bytes cut]`;
+  }
+  if (Array.isArray(value))
+    return clipArray(value, max, path, cuts, depth);
+  return isFields(value) ? clipFields(value, max, path, cuts, depth) : value;
+}
+function clipArray(items, max, path, cuts, depth) {
+  let copy;
+  for (let index = 0;index < items.length; index += 1) {
+    const item = items[index];
+    const clipped = clipStrings(item, max, `${path}.${index}`, cuts, depth + 1);
+    if (clipped === item)
+      continue;
+    copy ??= items.slice();
+    copy[index] = clipped;
+  }
+  return copy ?? items;
+}
+function clipFields(fields, max, path, cuts, depth) {
+  let copy;
+  for (const key of Object.keys(fields)) {
+    const item = fields[key];
+    const clipped = clipStrings(item, max, path === "" ? key : `${path}.${key}`, cuts, depth + 1);
+    if (clipped === item)
+      continue;
+    copy ??= { ...fields };
+    copy[key] = clipped;
+  }
+  return copy ?? fields;
+}
+
+// plugin/src/weight.ts
+var SHORT = 256;
+var MOST_NODES = 20000;
+var DEEPEST2 = 64;
+var SPARSE = { nodes: 400, text: 96, key: 128 };
+function weigh(value) {
+  const weight = { units: 0, long: [] };
+  const left = visit(value, weight, MOST_NODES, 0);
+  if (left <= 0)
+    weight.units = Number.POSITIVE_INFINITY;
+  return weight;
+}
+function visit(value, weight, nodes, depth) {
+  if (typeof value === "string") {
+    weight.units += value.length + 3;
+    if (value.length > SHORT)
+      weight.long.push(value.length);
+    return nodes - 1;
+  }
+  if (typeof value !== "object" || value === null) {
+    weight.units += 8;
+    return nodes - 1;
+  }
+  if (depth > DEEPEST2)
+    return 0;
+  if (ArrayBuffer.isView(value)) {
+    const units = value.byteLength * 4;
+    weight.units += units;
+    if (units > SHORT)
+      weight.long.push(units);
+    return nodes - 1;
+  }
+  let left = nodes - 1;
+  weight.units += 2;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (left <= 0)
+        return left;
+      left = visit(item, weight, left, depth + 1);
+    }
+    return left;
+  }
+  if (!isFields(value))
+    return left;
+  for (const key of Object.keys(value)) {
+    if (left <= 0)
+      return left;
+    weight.units += key.length + 4;
+    left = visit(value[key], weight, left, depth + 1);
+  }
+  return left;
+}
+function longestThatFits(weight, limit) {
+  const lengths = [...weight.long].sort((a, b) => a - b);
+  const rest = weight.units - lengths.reduce((sum, length) => sum + length, 0);
+  let room = limit - rest;
+  for (let index = 0;index < lengths.length; index += 1) {
+    const share = Math.floor(room / (lengths.length - index));
+    const length = lengths[index] ?? 0;
+    if (length > share)
+      return share >= SHORT + MARKER_LENGTH ? share : undefined;
+    room -= length;
+  }
+  return room >= 0 ? Number.POSITIVE_INFINITY : undefined;
+}
+function sparseCopy(value, cuts) {
+  const budget = { nodes: SPARSE.nodes };
+  const noteCut = (path) => {
+    if (cuts.length < 32 && path.length <= SPARSE.key * 2)
+      cuts.push(path);
+  };
+  const copy = (item, path, depth) => {
+    budget.nodes -= 1;
+    if (typeof item === "string") {
+      if (item.length > SPARSE.text)
+        noteCut(path);
+      return clipText(item, SPARSE.text);
+    }
+    if (typeof item !== "object" || item === null)
+      return item;
+    if (budget.nodes <= 0 || depth > 8 || ArrayBuffer.isView(item)) {
+      noteCut(path);
+      return;
+    }
+    const into = {};
+    const nested = [];
+    for (const key in item) {
+      if (budget.nodes <= 0 || key.length > SPARSE.key) {
+        noteCut(path);
+        break;
+      }
+      const member = Reflect.get(item, key);
+      if (typeof member === "object" && member !== null)
+        nested.push(key);
+      else
+        into[key] = copy(member, join(path, key), depth + 1);
+      if (nested.length > SPARSE.nodes)
+        break;
+    }
+    for (const key of nested)
+      into[key] = copy(Reflect.get(item, key), join(path, key), depth + 1);
+    return Array.isArray(item) ? Object.values(into) : into;
+  };
+  return copy(value, "", 0);
+}
+function join(path, key) {
+  return path === "" ? key : `${path}.${key}`;
+}
+
+// plugin/src/bound.ts
+var MOMENT_BYTES = 64 * 1024;
+var ENVELOPE = 256;
+var ATTEMPTS = 3;
+var scratch = new Uint8Array(MOMENT_BYTES);
+var encoder = new TextEncoder;
+function writeMoment(moment, n, at) {
+  const { cut: earlier, ...body } = moment;
+  let limit = MOMENT_BYTES - ENVELOPE;
+  const weight = weigh(body);
+  for (let attempt = 0;attempt < ATTEMPTS; attempt += 1) {
+    const longest = longestThatFits(weight, limit);
+    if (longest === undefined)
+      break;
+    const cuts = earlier?.slice() ?? [];
+    const lighter = longest === Number.POSITIVE_INFINITY ? body : clipStrings(body, longest, "", cuts);
+    const written = write(lighter, n, at, cuts);
+    if (written.bytes <= MOMENT_BYTES)
+      return written;
+    limit = Math.floor(limit * MOMENT_BYTES * 0.9 / written.bytes);
+  }
+  const cuts = earlier?.slice() ?? [];
+  return write(sparseCopy(body, cuts), n, at, cuts);
+}
+function write(body, n, at, cuts) {
+  const stamp = cuts.length === 0 ? { n, at } : { n, at, cut: [...new Set(cuts)] };
+  const text = JSON.stringify(Object.assign(stamp, body));
+  return { text, bytes: countBytes(text) };
+}
+function countBytes(text) {
+  if (text.length <= MOMENT_BYTES) {
+    const { read, written } = encoder.encodeInto(text, scratch);
+    if (read === text.length)
+      return written;
+  }
+  return encoder.encode(text).byteLength;
+}
+
+// plugin/src/drops.ts
+var MOST_KINDS = 100;
+function createDrops() {
+  const counts = new Map;
+  return {
+    count(kind) {
+      const key = counts.has(kind) || counts.size < MOST_KINDS ? kind : "other";
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    },
+    snapshot() {
+      return counts.size === 0 ? undefined : Object.fromEntries(counts);
+    },
+    acknowledge(told) {
+      for (const [kind, number] of Object.entries(told ?? {})) {
+        const left = (counts.get(kind) ?? 0) - number;
+        if (left > 0)
+          counts.set(kind, left);
+        else
+          counts.delete(kind);
+      }
+    }
+  };
+}
+
+// plugin/src/host.ts
+function readHost() {
+  const env = globalThis.process?.env;
+  const argv = globalThis.process?.argv;
+  return {
+    env: asFields(env),
+    argv: Array.isArray(argv) ? argv.filter((value) => typeof value === "string") : []
+  };
+}
+function directoryOf(context) {
+  const directory = isFields(context) ? context.directory : undefined;
+  return typeof directory === "string" ? directory : "";
+}
+
+// plugin/src/version.ts
+var VERSION = "0.1.0";
+
+// plugin/src/instance.ts
+function createInstance(context, host) {
+  const kilo = host.env.KILO === "1";
+  const worktree = asText(asFields(context).worktree);
+  const version = kilo ? asText(host.env.KILOCODE_VERSION) : undefined;
+  return {
+    id: crypto.randomUUID(),
+    agent: kilo ? "kilocode" : "opencode",
+    directory: directoryOf(context),
+    ...worktree === undefined ? {} : { worktree },
+    ...version === undefined ? {} : { version },
+    mode: modeOf(host.argv),
+    plugin: VERSION
+  };
+}
+function modeOf(argv) {
+  if (argv[2] === "run")
+    return "run";
+  if (argv[2] === "serve")
+    return "serve";
+  return argv[1]?.endsWith("/tui/worker.js") === true ? "tui" : "unknown";
+}
+function versionIn(event) {
+  const { type, properties } = asFields(event);
+  if (type !== "session.created")
+    return;
+  return asText(asFields(asFields(properties).info).version);
+}
+
+// plugin/src/credential.ts
+var encoder2 = new TextEncoder;
+async function doorCredential(key) {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const secret = await crypto.subtle.importKey("raw", encoder2.encode(key), algorithm, false, ["sign"]);
+  const mac = await crypto.subtle.sign("HMAC", secret, encoder2.encode("door/1"));
+  return [...new Uint8Array(mac)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// plugin/src/plugin-file.ts
+var MOST_CHARACTERS = 64 * 1024;
+async function readPluginFile(home, timeoutMs) {
+  try {
+    const answer = await fetch(fileUrl(`${home}/plugin.json`), { signal: AbortSignal.timeout(timeoutMs) });
+    const text = await answer.text();
+    if (text.length > MOST_CHARACTERS)
+      return;
+    return readMembers(JSON.parse(text));
+  } catch {
+    return;
+  }
+}
+function fileUrl(path) {
+  const parts = path.replaceAll("\\", "/").split("/");
+  const drive = /^[A-Za-z]:$/.test(parts[0] ?? "") ? `/${parts.shift()}/` : "";
+  return `file://${drive}${parts.map(encodeURIComponent).join("/")}`;
+}
+
+// plugin/src/post.ts
+var MOST_ANSWER_BYTES = 256 * 1024;
+async function postMoments(target, credential, body, timeoutMs) {
+  try {
+    const answer = await fetch(`${target.url}/opencode/moments`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
+      body,
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+      ...target.socket === undefined ? {} : { unix: target.socket }
+    });
+    return await judge(answer);
+  } catch {
+    return { kind: "failed" };
+  }
+}
+async function judge(answer) {
+  if (answer.ok) {
+    const parsed = JSON.parse(await readText(answer));
+    const next = isFields(parsed) ? parsed.next : undefined;
+    return typeof next === "number" && Number.isSafeInteger(next) ? { kind: "accepted", next } : { kind: "failed" };
+  }
+  await answer.body?.cancel();
+  if (answer.status === 400 || answer.status === 413)
+    return { kind: "refused" };
+  return answer.status === 401 ? { kind: "unauthorized" } : { kind: "failed" };
+}
+async function readText(answer) {
+  const reader = answer.body?.getReader();
+  if (reader === undefined)
+    return "";
+  const decoder = new TextDecoder;
+  let text = "";
+  let bytes = 0;
+  for (;; ) {
+    const { done, value } = await reader.read();
+    if (done)
+      return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > MOST_ANSWER_BYTES) {
+      await reader.cancel();
+      throw new RangeError("answer above its bound");
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+// plugin/src/link.ts
+function createLink(explicit, requestMs) {
+  let way;
+  const find = async () => {
+    const file = explicit.home === undefined ? undefined : await readPluginFile(explicit.home, requestMs);
+    const target = resolveTarget(explicit, file);
+    return target === undefined ? undefined : { target, credential: await doorCredential(target.key) };
+  };
+  return {
+    async send(body) {
+      try {
+        way ??= await find();
+      } catch {
+        return { kind: "absent" };
+      }
+      if (way === undefined)
+        return { kind: "absent" };
+      return postMoments(way.target, way.credential, body, requestMs);
+    },
+    forget() {
+      way = undefined;
+    }
+  };
+}
+
+// plugin/src/memory.ts
+var MOST = 2000;
+function createMemory(stream) {
+  return { stream, status: new Map, running: new Map };
+}
+function remember(map, key, value) {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= MOST)
+    return;
+  const oldest = map.keys().next();
+  if (oldest.done !== true)
+    map.delete(oldest.value);
+}
+
+// plugin/src/keep.ts
+var METADATA_STRING = 4096;
+var ERROR_STRING = 8192;
+var PROPERTIES = "event.properties";
+var SESSION = ["id", "version", "parentID", "directory", "title", "time", "projectID"];
+var MESSAGE = [
+  ...["id", "role", "sessionID", "parentID", "mode", "agent", "cost", "tokens"],
+  ...["modelID", "providerID", "model", "time", "finish"]
+];
+var whole = (properties) => properties;
+var session = (properties) => ({
+  ...pick(properties, ["sessionID"]),
+  info: pick(asFields(properties.info), SESSION)
+});
+var status = (properties, memory) => {
+  const id = asText(properties.sessionID) ?? "";
+  const now = asFields(properties.status);
+  const told = now.type === "retry" ? `retry ${now.attempt}` : `${now.type}`;
+  if (memory.status.get(id) === told)
+    return;
+  remember(memory.status, id, told);
+  return properties;
+};
+var failure = (properties, _memory, cuts) => ({
+  ...pick(properties, ["sessionID"]),
+  error: trimError(properties.error, `${PROPERTIES}.error`, cuts)
+});
+var message = (properties, _memory, cuts) => {
+  const info = asFields(properties.info);
+  const kept = pick(info, MESSAGE);
+  if (info.error !== undefined)
+    kept.error = trimError(info.error, `${PROPERTIES}.info.error`, cuts);
+  if (info.role === "user") {
+    if (info.summary !== undefined)
+      kept.summarised = true;
+  } else if (info.summary === true)
+    kept.summary = true;
+  return { ...pick(properties, ["sessionID"]), info: kept };
+};
+var ask = (properties, _memory, cuts) => boundMetadata(properties, PROPERTIES, cuts);
+function boundMetadata(request, path, cuts) {
+  if (request.metadata === undefined)
+    return request;
+  const metadata = clipStrings(request.metadata, METADATA_STRING, `${path}.metadata`, cuts);
+  return metadata === request.metadata ? request : { ...request, metadata };
+}
+function trimError(error, path, cuts) {
+  const { name, data } = asFields(error);
+  const kept = pick(asFields(data), ["message", "statusCode", "isRetryable"]);
+  if (typeof kept.message === "string" && kept.message.length > ERROR_STRING) {
+    kept.message = clipText(kept.message, ERROR_STRING);
+    cuts.push(`${path}.data.message`);
+  }
+  return { ...name === undefined ? {} : { name }, data: kept };
+}
+
+// plugin/src/keep-part.ts
+var IDS = ["type", "id", "messageID", "sessionID"];
+var part = (properties, memory, cuts) => {
+  if (memory.stream)
+    return properties;
+  const kept = trimPart(asFields(properties.part), memory, cuts);
+  return kept === undefined ? undefined : { ...pick(properties, ["sessionID", "time"]), part: kept };
+};
+function trimPart(source, memory, cuts) {
+  switch (source.type) {
+    case "step-start":
+    case "step-finish":
+    case "snapshot":
+    case "patch":
+    case "reasoning":
+      return;
+    case "text":
+      return source.synthetic === true ? pick(source, [...IDS, "synthetic"]) : undefined;
+    case "tool":
+      return trimTool(source, memory, cuts);
+    case "file":
+      return pick(source, [...IDS, "mime", "filename"]);
+    default:
+      return source;
+  }
+}
+function trimTool(source, memory, cuts) {
+  const state = asFields(source.state);
+  const kept = pick(source, [...IDS, "tool", "callID"]);
+  const id = asText(source.id) ?? asText(source.callID) ?? "";
+  switch (state.status) {
+    case "pending":
+      return;
+    case "running":
+      return hasNews(id, state, memory) ? { ...kept, state: trimRunning(state) } : undefined;
+    case "completed":
+      memory.running.delete(id);
+      return { ...kept, state: trimState(state, ["status", "input", "title", "time"], COMPLETED) };
+    case "error":
+      memory.running.delete(id);
+      return { ...kept, state: trimErrorState(state, cuts) };
+    default:
+      return source;
+  }
+}
+var COMPLETED = ["sessionId", "exit", "truncated"];
+function hasNews(id, state, memory) {
+  const told = memory.running.get(id);
+  const input = isFields(state.input) && Object.keys(state.input).length > 0;
+  const child = asFields(state.metadata).sessionId !== undefined;
+  if (told !== undefined && !(input && !told.input) && !(child && !told.child))
+    return false;
+  remember(memory.running, id, { input: input || told?.input === true, child: child || told?.child === true });
+  return true;
+}
+function trimRunning(state) {
+  return trimState(state, ["status", "input", "title", "time"], ["sessionId", "description"]);
+}
+function trimState(state, keys, metadataKeys) {
+  const metadata = pick(asFields(state.metadata), metadataKeys);
+  const kept = pick(state, keys);
+  return Object.keys(metadata).length === 0 ? kept : { ...kept, metadata };
+}
+function trimErrorState(state, cuts) {
+  if (typeof state.error !== "string" || state.error.length <= ERROR_STRING)
+    return state;
+  cuts.push("event.properties.part.state.error");
+  return { ...state, error: clipText(state.error, ERROR_STRING) };
+}
+
+// plugin/src/table.ts
+var drop = (why) => ({ verdict: "drop", why });
+var state = (keep) => ({ verdict: "forward", plane: "state", keep });
+var stream = (keep) => ({ verdict: "forward", plane: "stream", keep });
+var BUS = new Map(Object.entries({
+  "message.part.delta": drop("one for each token"),
+  "plugin.added": drop("some 45 at the first prompt"),
+  "catalog.updated": drop("start-up noise"),
+  "reference.updated": drop("start-up noise"),
+  "integration.updated": drop("start-up noise"),
+  "session.diff": drop("the content of every changed file"),
+  "session.created": state(session),
+  "session.updated": state(session),
+  "session.deleted": state(session),
+  "session.status": state(status),
+  "session.idle": state(whole),
+  "session.error": state(failure),
+  "session.compacted": state(whole),
+  "message.updated": state(message),
+  "message.part.updated": state(part),
+  "message.removed": stream(whole),
+  "message.part.removed": stream(whole),
+  "permission.asked": state(ask),
+  "permission.updated": state(ask),
+  "permission.v2.asked": state(ask),
+  "permission.replied": state(whole),
+  "permission.v2.replied": state(whole),
+  "question.asked": state(whole),
+  "question.replied": state(whole),
+  "question.rejected": state(whole),
+  "question.v2.asked": state(whole),
+  "question.v2.replied": state(whole),
+  "question.v2.rejected": state(whole),
+  "todo.updated": state(whole),
+  "command.executed": state(whole),
+  "file.edited": stream(whole),
+  "file.watcher.updated": stream(whole),
+  "vcs.branch.updated": stream(whole),
+  "tui.toast.show": stream(whole),
+  "server.instance.disposed": state(whole)
+}));
+var OTHER = stream(whole);
+function trimMoment(hook, input, output, memory) {
+  if (hook === "dispose")
+    return { kind: "dispose" };
+  if (!isFields(input))
+    return;
+  switch (hook) {
+    case "event":
+      return trimBusEvent(input, memory);
+    case "tool.execute.before":
+      return isToolInput(input) ? { kind: "tool.before", input, output: isFields(output) ? output : {} } : undefined;
+    case "tool.execute.after":
+      return isToolInput(input) ? { kind: "tool.after", input, output } : undefined;
+    case "chat.message":
+      return { kind: "chat.message", input, output: asFields(output) };
+    case "permission.ask": {
+      const cut = [];
+      const permission = boundMetadata(input, "permission", cut);
+      return withCut({ kind: "permission.ask", permission }, cut);
+    }
+  }
+}
+function planeOf(hook, input) {
+  if (hook !== "event")
+    return "state";
+  const { type, properties } = asFields(input);
+  if (type === "message.part.updated" && asFields(asFields(properties).part).type !== "tool")
+    return "stream";
+  const row = BUS.get(`${type}`) ?? OTHER;
+  return row.verdict === "forward" ? row.plane : "stream";
+}
+function isNoise(hook, input, memory) {
+  if (hook !== "event" || memory.stream)
+    return false;
+  return BUS.get(`${asFields(input).type}`)?.verdict === "drop";
+}
+function trimBusEvent(event, memory) {
+  const { id, type } = event;
+  if (typeof type !== "string")
+    return;
+  const row = BUS.get(type) ?? OTHER;
+  if (row.verdict === "drop" && !memory.stream)
+    return;
+  const { keep } = row.verdict === "forward" ? row : OTHER;
+  const cut = [];
+  const properties = keep(asFields(event.properties), memory, cut);
+  if (properties === undefined)
+    return;
+  const told = typeof id === "string" ? { id, type, properties } : { type, properties };
+  return withCut({ kind: "bus", event: told }, cut);
+}
+function withCut(body, cut) {
+  return cut.length === 0 ? body : { ...body, cut };
+}
+function isToolInput(input) {
+  return typeof input.tool === "string" && typeof input.sessionID === "string" && typeof input.callID === "string";
+}
+
+// plugin/src/breaker.ts
+var PATIENCE = 2;
+function createBreaker(firstMs, mostMs, random) {
+  let failures = 0;
+  let connected = false;
+  let hopeless = false;
+  return {
+    get failures() {
+      return failures;
+    },
+    get connected() {
+      return connected;
+    },
+    get refusing() {
+      return !connected && (hopeless || failures >= PATIENCE);
+    },
+    succeed() {
+      failures = 0;
+      connected = true;
+      hopeless = false;
+    },
+    fail(noAddress) {
+      failures += 1;
+      hopeless = noAddress;
+      const delay = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20));
+      return delay * (1 - random() / 4);
+    }
+  };
+}
+
+// plugin/src/timer.ts
+function after(delayMs, run, onFault) {
+  const timer = setTimeout(() => {
+    try {
+      run();
+    } catch {
+      onFault();
+    }
+  }, delayMs);
+  unref(timer);
+  return () => clearTimeout(timer);
+}
+function unref(timer) {
+  if (typeof timer !== "object" || timer === null || !("unref" in timer))
+    return;
+  if (typeof timer.unref === "function")
+    timer.unref();
+}
+
+// plugin/src/flush.ts
+function flush({ done, mostMs, silenceMs, onProgress }) {
+  return new Promise((resolve) => {
+    let cancelSilence;
+    const finish = () => {
+      cancelSilence?.();
+      cancelMost();
+      onProgress(() => {
+        return;
+      });
+      resolve();
+    };
+    const listen = () => {
+      cancelSilence?.();
+      cancelSilence = after(silenceMs, finish, finish);
+    };
+    const cancelMost = after(mostMs, finish, finish);
+    onProgress(listen);
+    listen();
+    done.then(finish, finish);
+  });
+}
+
+// plugin/src/queue.ts
+function createQueue(bounds) {
+  const items = [];
+  let bytes = 0;
+  let streamed = 0;
+  let pinned = 0;
+  const removeAt = (index) => {
+    const [item] = items.splice(index, 1);
+    if (item === undefined)
+      return;
+    bytes -= item.bytes;
+    if (item.plane === "stream")
+      streamed -= 1;
+    if (index < pinned)
+      pinned -= 1;
+    return item;
+  };
+  const victim = () => {
+    if (streamed > 0) {
+      const index = items.findIndex((item, at) => at >= pinned && item.plane === "stream");
+      if (index >= 0)
+        return index;
+    }
+    return Math.min(pinned, items.length - 1);
+  };
+  return {
+    get size() {
+      return items.length;
+    },
+    push(item) {
+      items.push(item);
+      bytes += item.bytes;
+      if (item.plane === "stream")
+        streamed += 1;
+      const gone = [];
+      while (items.length > bounds.items || bytes > bounds.bytes) {
+        const dropped = removeAt(victim());
+        if (dropped === undefined)
+          break;
+        gone.push(dropped);
+      }
+      return gone;
+    },
+    take(most, mostBytes) {
+      let size = 0;
+      let count = 0;
+      for (const item of items) {
+        if (count > 0 && (count >= most || size + item.bytes > mostBytes))
+          break;
+        size += item.bytes;
+        count += 1;
+      }
+      pinned = count;
+      return items.slice(0, count);
+    },
+    acknowledge(next) {
+      while (items[0] !== undefined && items[0].n < next)
+        removeAt(0);
+    },
+    dropFirst: () => removeAt(0),
+    release() {
+      pinned = 0;
+    }
+  };
+}
+
+// plugin/src/uplink.ts
+var MOST_STRIKES = 3;
+function createUplink({ link, drops, pace, header, now, random }) {
+  const queue = createQueue({ items: pace.queueItems, bytes: pace.queueBytes });
+  const breaker = createBreaker(pace.backoffFirstMs, pace.backoffMostMs, random);
+  let running;
+  let retry;
+  let heartbeat;
+  let owed = false;
+  let closing = false;
+  let batchItems = pace.batchItems;
+  let strikes = 0;
+  let sentAt;
+  let roundTripMs = 0;
+  let onProgress;
+  const fault = () => drops.count("fault");
+  const kick = () => {
+    if (running === undefined && retry === undefined)
+      running = Promise.resolve().then(pump);
+  };
+  const beat = () => {
+    owed = true;
+    kick();
+  };
+  async function pump() {
+    try {
+      while (queue.size > 0 || owed) {
+        if (!await deliver())
+          break;
+      }
+    } catch {
+      fault();
+      rest(false);
+    } finally {
+      running = undefined;
+    }
+  }
+  async function deliver() {
+    const items = queue.take(batchItems, pace.batchBytes);
+    const told = drops.snapshot();
+    const body = writeBatch(header(), items, told);
+    sentAt = now();
+    let outcome = await link.send(body);
+    if (outcome.kind === "unauthorized") {
+      link.forget();
+      outcome = await link.send(body);
+    }
+    roundTripMs = now() - sentAt;
+    sentAt = undefined;
+    queue.release();
+    switch (outcome.kind) {
+      case "accepted":
+        return accept(outcome.next, items, told);
+      case "refused":
+        return split(items);
+      case "absent":
+        return rest(true);
+      case "unauthorized":
+      case "failed":
+        return rest(false);
+    }
+  }
+  function accept(next, items, told) {
+    const first = items[0];
+    const last = items.at(-1);
+    if (first !== undefined && next <= first.n)
+      return rest(false);
+    if (last !== undefined)
+      queue.acknowledge(Math.min(next, last.n + 1));
+    drops.acknowledge(told);
+    breaker.succeed();
+    batchItems = Math.min(pace.batchItems, batchItems * 2);
+    strikes = 0;
+    owed = false;
+    heartbeat?.();
+    if (!closing)
+      heartbeat = after(pace.heartbeatMs, beat, fault);
+    onProgress?.();
+    return true;
+  }
+  function split(items) {
+    if (items.length === 0)
+      return rest(false);
+    batchItems = Math.ceil(items.length / 2);
+    if (items.length > 1)
+      return true;
+    const lost = queue.dropFirst();
+    if (lost !== undefined)
+      drops.count(lost.kind);
+    strikes += 1;
+    return strikes < MOST_STRIKES ? true : rest(false);
+  }
+  function rest(hopeless) {
+    const delayMs = breaker.fail(hopeless);
+    link.forget();
+    strikes = 0;
+    const again = () => {
+      retry = undefined;
+      beat();
+    };
+    if (!closing)
+      retry = after(delayMs, again, fault);
+    return false;
+  }
+  return {
+    get refusing() {
+      return breaker.refusing;
+    },
+    push(item) {
+      for (const lost of queue.push(item))
+        drops.count(lost.kind);
+      kick();
+    },
+    async close() {
+      closing = true;
+      heartbeat?.();
+      retry?.();
+      retry = undefined;
+      const hanging = sentAt !== undefined && now() - sentAt >= pace.flushSilenceMs;
+      const healthy = breaker.connected && breaker.failures === 0 && !hanging;
+      if (queue.size > 0)
+        kick();
+      await flush({
+        done: running ?? Promise.resolve(),
+        mostMs: healthy ? pace.flushMostMs : pace.flushFailingMs,
+        silenceMs: Math.max(pace.flushSilenceMs, Math.min(pace.flushMostMs, roundTripMs * 4)),
+        onProgress: (note) => {
+          onProgress = note;
+        }
+      });
+    }
+  };
+}
+function writeBatch(header, items, told) {
+  const first = items[0]?.n ?? header.next;
+  const dropped = told === undefined ? "" : `"dropped":${JSON.stringify(told)},`;
+  const moments = items.map((item) => item.text).join(",");
+  return `{"instance":${JSON.stringify(header.instance)},"first":${first},${dropped}"moments":[${moments}]}`;
+}
+
+// plugin/src/core.ts
+var KINDS = {
+  event: "event",
+  "tool.execute.before": "tool.before",
+  "tool.execute.after": "tool.after",
+  "chat.message": "chat.message",
+  "permission.ask": "permission.ask",
+  dispose: "dispose"
+};
+function createCore(context, explicit, host, pace) {
+  const instance = createInstance(context, host);
+  const memory = createMemory(explicit.stream);
+  const drops = createDrops();
+  let next = 0;
+  const uplink = createUplink({
+    link: createLink(explicit, pace.requestMs),
+    drops,
+    pace,
+    header: () => ({ instance, next }),
+    now: () => Date.now(),
+    random: () => Math.random()
+  });
+  const enqueue = (hook, input, output, at) => {
+    const moment = trimMoment(hook, input, output, memory);
+    if (moment === undefined)
+      return;
+    const n = next;
+    next += 1;
+    const { text, bytes } = writeMoment(moment, n, at);
+    uplink.push({ n, text, bytes, kind: kindOf(hook, input), plane: planeOf(hook, input) });
+  };
+  return {
+    take(hook, input, output) {
+      if (isNoise(hook, input, memory))
+        return;
+      const at = Date.now();
+      const version = hook === "event" ? versionIn(input) : undefined;
+      if (version !== undefined)
+        instance.version = version;
+      if (uplink.refusing) {
+        next += 1;
+        drops.count(kindOf(hook, input));
+        return;
+      }
+      try {
+        enqueue(hook, input, output, at);
+      } catch {
+        drops.count(kindOf(hook, input));
+      }
+    },
+    async end() {
+      if (next === 0)
+        return;
+      enqueue("dispose", undefined, undefined, Date.now());
+      await uplink.close();
+    }
+  };
+}
+function kindOf(hook, input) {
+  return hook === "event" ? `${asFields(input).type}` : KINDS[hook];
+}
+
+// plugin/src/registry.ts
+var KEY = Symbol.for("opencode-aep/speakers/1");
+function slotOf(directory) {
+  const found = Reflect.get(globalThis, KEY);
+  const slots = found instanceof Map ? found : new Map;
+  if (found !== slots)
+    Reflect.defineProperty(globalThis, KEY, { value: slots });
+  let slot = slots.get(directory);
+  if (slot === undefined) {
+    slot = { core: undefined, owners: new WeakMap };
+    slots.set(directory, slot);
+  }
+  return slot;
+}
+function claim(slot, speaker, subject) {
+  const owner = slot.owners.get(subject);
+  if (owner === undefined)
+    slot.owners.set(subject, speaker);
+  return owner === undefined || owner === speaker;
+}
+
+// plugin/src/hooks.ts
+function createHooks(slot, open) {
+  const speaker = {};
+  let spoke = false;
+  const take = (hook, subject, input, output) => {
+    if (!claim(slot, speaker, subject))
+      return;
+    spoke = true;
+    slot.core ??= open();
+    slot.core.take(hook, input, output);
+  };
+  const end = async () => {
+    if (!spoke)
+      return;
+    spoke = false;
+    const { core } = slot;
+    slot.core = undefined;
+    await core?.end();
+  };
+  const observe = (hook) => async (input, output) => {
+    try {
+      if (isObject(input))
+        take(hook, input, input, output);
+    } catch {}
+  };
+  return {
+    event: async (input) => {
+      try {
+        const event = asFields(input).event;
+        if (!isObject(event))
+          return;
+        const { type, properties } = event;
+        take("event", isObject(properties) ? properties : event, event, undefined);
+        if (type === "server.instance.disposed")
+          await end();
+      } catch {}
+    },
+    "tool.execute.before": observe("tool.execute.before"),
+    "tool.execute.after": observe("tool.execute.after"),
+    "chat.message": observe("chat.message"),
+    "permission.ask": observe("permission.ask"),
+    dispose: async () => {
+      try {
+        await end();
+      } catch {}
+    }
+  };
+}
+function isObject(value) {
+  return typeof value === "object" && value !== null;
+}
+
+// plugin/src/pace.ts
+var PACE = {
+  requestMs: 5000,
+  heartbeatMs: 15000,
+  backoffFirstMs: 250,
+  backoffMostMs: 30000,
+  batchItems: 256,
+  batchBytes: 512 * 1024,
+  queueItems: 1e4,
+  queueBytes: 8 * 1024 * 1024,
+  flushMostMs: 1000,
+  flushSilenceMs: 200,
+  flushFailingMs: 100
+};
+
+// plugin/src/entry.ts
+var OpencodeAep = async (context, options) => {
+  try {
+    const host = readHost();
+    const explicit = readExplicit(options, host);
+    if (explicit.off)
+      return {};
+    return createHooks(slotOf(directoryOf(context)), () => createCore(context, explicit, host, PACE));
+  } catch {
+    return {};
+  }
+};
+export {
+  OpencodeAep
+};

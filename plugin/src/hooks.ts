@@ -1,0 +1,76 @@
+/**
+ * The hooks the agent calls. Every one is async and catches everything: on OpenCode 1.18 a synchronous throw in
+ * `event` kills runs, and an unhandled rejection is nobody's business but ours. They read their arguments and
+ * change nothing.
+ */
+import type { Core } from "./core.ts"
+import { asFields, type Fields } from "./fields.ts"
+import { claim, type Slot } from "./registry.ts"
+import type { HookName } from "./table.ts"
+
+type Hook = (input?: unknown, output?: unknown) => Promise<void>
+
+/** The hooks of one call of the plugin function. `dispose` does not exist on OpenCode 1.0. */
+export type Hooks = Record<HookName, Hook>
+
+/** Hooks that speak through the slot's core and open one, by `open`, at the first moment that is theirs. */
+export function createHooks(slot: Slot, open: () => Core): Hooks {
+  const speaker = {}
+  let spoke = false
+
+  const take = (hook: HookName, subject: object, input: unknown, output: unknown) => {
+    if (!claim(slot, speaker, subject)) return
+    spoke = true
+    slot.core ??= open()
+    slot.core.take(hook, input, output)
+  }
+
+  const end = async () => {
+    // A copy that never spoke is not the one whose end this is.
+    if (!spoke) return
+    spoke = false
+    const { core } = slot
+    slot.core = undefined
+    await core?.end()
+  }
+
+  const observe =
+    (hook: HookName): Hook =>
+    async (input, output) => {
+      try {
+        if (isObject(input)) take(hook, input, input, output)
+      } catch {
+        // A fault of ours must look to the agent as if we were not installed.
+      }
+    }
+
+  return {
+    event: async (input) => {
+      try {
+        const event = asFields(input).event
+        if (!isObject(event)) return
+        const { type, properties } = event
+        take("event", isObject(properties) ? properties : event, event, undefined)
+        // The only goodbye OpenCode 1.0 says; later versions call the hook and do not deliver this event.
+        if (type === "server.instance.disposed") await end()
+      } catch {
+        // As above.
+      }
+    },
+    "tool.execute.before": observe("tool.execute.before"),
+    "tool.execute.after": observe("tool.execute.after"),
+    "chat.message": observe("chat.message"),
+    "permission.ask": observe("permission.ask"),
+    dispose: async () => {
+      try {
+        await end()
+      } catch {
+        // As above.
+      }
+    },
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null
+}

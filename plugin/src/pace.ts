@@ -1,0 +1,40 @@
+/**
+ * Every duration and bound of the uplink in one place, so that tests can shorten what they would wait for. The
+ * drop-in always uses `PACE`.
+ */
+
+/** Milliseconds, moments and bytes. */
+export interface Pace {
+  /** Bound of one request, answer included. */
+  requestMs: number
+  /** Silence after which an empty batch renews the lease. */
+  heartbeatMs: number
+  /** First and longest wait between attempts. */
+  backoffFirstMs: number
+  backoffMostMs: number
+  /** Bound of a batch. */
+  batchItems: number
+  batchBytes: number
+  /** Bound of what waits. */
+  queueItems: number
+  queueBytes: number
+  /** Longest `dispose` may take: in all, without an answer, and with a service that is absent or failing. */
+  flushMostMs: number
+  flushSilenceMs: number
+  flushFailingMs: number
+}
+
+/** The values of the drop-in. */
+export const PACE: Pace = {
+  requestMs: 5_000,
+  heartbeatMs: 15_000,
+  backoffFirstMs: 250,
+  backoffMostMs: 30_000,
+  batchItems: 256,
+  batchBytes: 512 * 1024,
+  queueItems: 10_000,
+  queueBytes: 8 * 1024 * 1024,
+  flushMostMs: 1_000,
+  flushSilenceMs: 200,
+  flushFailingMs: 100,
+}

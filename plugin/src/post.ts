@@ -1,0 +1,74 @@
+/**
+ * One request to `POST /opencode/moments` and a verdict on its answer. Bounded in time and in what it reads;
+ * never throws; decides nothing about what happens next.
+ */
+import type { Target } from "./config.ts"
+import { isFields } from "./fields.ts"
+
+/** What came of a batch. */
+export type Outcome =
+  /** Applied below `next`. */
+  | { kind: "accepted"; next: number }
+  /** The service will not take this batch as it is (400, 413). */
+  | { kind: "refused" }
+  /** The credential is not the service's (401). */
+  | { kind: "unauthorized" }
+  /** Nothing can be said about the batch: no service, no connection, no time, another status, no sense. */
+  | { kind: "failed" }
+
+const MOST_ANSWER_BYTES = 256 * 1024
+
+/** Sends a body over the target's socket, or its URL when it names none. Settles within `timeoutMs`. */
+export async function postMoments(
+  target: Target,
+  credential: string,
+  body: string,
+  timeoutMs: number,
+): Promise<Outcome> {
+  try {
+    const answer = await fetch(`${target.url}/opencode/moments`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
+      body,
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(target.socket === undefined ? {} : { unix: target.socket }),
+    })
+    return await judge(answer)
+  } catch {
+    // Refused, reset, timed out or unreadable: the caller sends the same indexes again.
+    return { kind: "failed" }
+  }
+}
+
+async function judge(answer: Response): Promise<Outcome> {
+  if (answer.ok) {
+    const parsed: unknown = JSON.parse(await readText(answer))
+    const next = isFields(parsed) ? parsed.next : undefined
+    return typeof next === "number" && Number.isSafeInteger(next)
+      ? { kind: "accepted", next }
+      : { kind: "failed" }
+  }
+  await answer.body?.cancel()
+  if (answer.status === 400 || answer.status === 413) return { kind: "refused" }
+  return answer.status === 401 ? { kind: "unauthorized" } : { kind: "failed" }
+}
+
+/** The answer's text; throws above the bound, so that an endless answer cannot fill the agent's memory. */
+async function readText(answer: Response): Promise<string> {
+  const reader = answer.body?.getReader()
+  if (reader === undefined) return ""
+  const decoder = new TextDecoder()
+  let text = ""
+  let bytes = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.byteLength
+    if (bytes > MOST_ANSWER_BYTES) {
+      await reader.cancel()
+      throw new RangeError("answer above its bound")
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Flags and environment -> one validated configuration. Flags override environment overrides defaults; a value
+ * that cannot be used is an error naming where it came from, what it was and what is accepted. Reads nothing but
+ * its arguments; files are `home.ts`.
+ */
+import { parseArgs } from "node:util"
+
+export interface Config {
+  /** Absolute path of the state folder. */
+  home: string
+  host: string
+  port: number
+  /** Further `host[:port]` values that are ours, from `AEP_PUBLIC_URL`. */
+  publicHosts: readonly string[]
+  /** Further `Origin` values that are ours. */
+  allowedOrigins: readonly string[]
+  /** Bearer token given by the operator; absent = made once and kept in the home. */
+  token: string | undefined
+  /** Plugin key given by the operator; absent = made once and kept in the home. */
+  key: string | undefined
+  /** Largest request body, bytes. */
+  maxBody: number
+  /** Most moments in one request. */
+  maxBatch: number
+}
+
+export type ConfigResult =
+  | { kind: "config"; config: Config }
+  | { kind: "help" }
+  | { kind: "version" }
+  | { kind: "invalid"; detail: string }
+
+const DEFAULT_PORT = 8390
+const DEFAULT_MAX_BODY = 16 * 1024 * 1024
+const DEFAULT_MAX_BATCH = 10_000
+const MIN_SECRET = 16
+
+/** Reads the configuration. `home` of the user is needed only when neither flag nor `AEP_HOME` says where. */
+export function readConfig(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  userHome: string,
+): ConfigResult {
+  const parsed = parseFlags(args)
+  if (typeof parsed === "string") return { kind: "invalid", detail: parsed }
+  if (parsed.help === true) return { kind: "help" }
+  if (parsed.version === true) return { kind: "version" }
+
+  const faults: string[] = []
+  const pick = (flag: string | undefined, flagName: string, variable: string): Named | undefined => {
+    if (flag !== undefined) return { name: flagName, value: flag }
+    const value = env[variable]
+    return value === undefined || value === "" ? undefined : { name: variable, value }
+  }
+
+  const config: Config = {
+    home: homePath(pick(parsed.home, "--home", "AEP_HOME"), userHome, faults),
+    host: loopbackHost(pick(parsed.host, "--host", "AEP_OPENCODE_HOST"), faults),
+    port: wholeNumber(pick(parsed.port, "--port", "AEP_OPENCODE_PORT"), DEFAULT_PORT, 1, 65_535, faults),
+    publicHosts: publicHosts(pick(undefined, "", "AEP_PUBLIC_URL"), faults),
+    allowedOrigins: origins(pick(undefined, "", "AEP_ALLOWED_ORIGINS"), faults),
+    token: secret(pick(undefined, "", "AEP_TOKEN"), faults),
+    key: secret(pick(undefined, "", "AEP_OPENCODE_KEY"), faults),
+    maxBody: wholeNumber(pick(undefined, "", "AEP_MAX_BODY"), DEFAULT_MAX_BODY, 1024, 2 ** 31 - 1, faults),
+    maxBatch: wholeNumber(pick(undefined, "", "AEP_MAX_BATCH"), DEFAULT_MAX_BATCH, 1, 1_000_000, faults),
+  }
+  const [first] = faults
+  return first === undefined ? { kind: "config", config } : { kind: "invalid", detail: faults.join("\n") }
+}
+
+interface Named {
+  name: string
+  value: string
+}
+
+function parseFlags(args: readonly string[]): Flags | string {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        home: { type: "string" },
+        host: { type: "string" },
+        port: { type: "string" },
+        help: { type: "boolean", short: "h" },
+        version: { type: "boolean" },
+      },
+    })
+    return values
+  } catch (error) {
+    return `${error instanceof Error ? error.message : String(error)}. See --help.`
+  }
+}
+
+interface Flags {
+  home?: string | undefined
+  host?: string | undefined
+  port?: string | undefined
+  help?: boolean | undefined
+  version?: boolean | undefined
+}
+
+function homePath(given: Named | undefined, userHome: string, faults: string[]): string {
+  if (given === undefined) {
+    if (userHome !== "") return `${userHome}/.aep`
+    faults.push("AEP_HOME is not set and the user has no home folder; give an absolute path")
+    return ""
+  }
+  if (!given.value.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(given.value)) {
+    faults.push(`${given.name} is \`${given.value}\`; give an absolute path`)
+  }
+  return given.value
+}
+
+const LOOPBACK = ["127.0.0.1", "localhost", "::1"]
+
+function loopbackHost(given: Named | undefined, faults: string[]): string {
+  if (given === undefined) return "127.0.0.1"
+  if (!LOOPBACK.includes(given.value)) {
+    faults.push(
+      `${given.name} is \`${given.value}\`; this version listens on this machine only: ${LOOPBACK.join(", ")}`,
+    )
+  }
+  return given.value
+}
+
+function wholeNumber(
+  given: Named | undefined,
+  fallback: number,
+  min: number,
+  max: number,
+  faults: string[],
+): number {
+  if (given === undefined) return fallback
+  const value = /^\d+$/.test(given.value) ? Number(given.value) : Number.NaN
+  if (value >= min && value <= max) return value
+  faults.push(`${given.name} is \`${given.value}\`; give a whole number from ${min} to ${max}`)
+  return fallback
+}
+
+function publicHosts(given: Named | undefined, faults: string[]): string[] {
+  if (given === undefined) return []
+  const url = URL.parse(given.value)
+  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return [url.host]
+  faults.push(
+    `${given.name} is \`${given.value}\`; give the address people open, like https://aep.example.org`,
+  )
+  return []
+}
+
+function origins(given: Named | undefined, faults: string[]): string[] {
+  if (given === undefined) return []
+  return given.value.split(",").flatMap((part) => {
+    const value = part.trim()
+    const url = URL.parse(value)
+    if (url !== null && url.origin === value) return [value]
+    faults.push(
+      `${given.name} has \`${value}\`; give origins like https://aep.example.org, separated by commas`,
+    )
+    return []
+  })
+}
+
+/** The value of a secret never stands in an error. */
+function secret(given: Named | undefined, faults: string[]): string | undefined {
+  if (given === undefined) return undefined
+  if (given.value.length < MIN_SECRET || /\s/.test(given.value)) {
+    faults.push(`${given.name} is too weak: give at least ${MIN_SECRET} characters without white space`)
+  }
+  return given.value
+}

@@ -1,0 +1,149 @@
+/**
+ * The log files: whole groups of lines appended with one write each, cut back where a write failed half way, behind
+ * a bounded set of open descriptors. It knows bytes and sizes only; what the lines mean is the ledger's matter.
+ * Files are relative to the log root and come from `filename.ts`.
+ */
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  writeSync,
+} from "node:fs"
+import { dirname, join } from "node:path"
+
+/** Descriptors kept open when nothing else is configured. */
+export const DEFAULT_MAX_HANDLES = 128
+
+/** Whether others could read or write; logs are the owner's alone. */
+const FOREIGN_MODE = 0o077
+
+/**
+ * `failed`: nothing of the group is in the file, or the rest of it goes before the next write; `code` is the
+ * system's (`ENOSPC`, `EIO`, ...) or `ESHORT` for a write that took a part. `shrunk`: the file holds less than was
+ * written to it before, so somebody cut or removed it; nothing was written.
+ */
+export type Appended =
+  | { kind: "written"; size: number }
+  | { kind: "failed"; code: string }
+  | { kind: "shrunk"; size: number }
+
+interface Handle {
+  fd: number
+  /** Size was compared with what the ledger expects since the file was opened or a write failed. */
+  checked: boolean
+}
+
+/** The files below one root. Not safe for two processes; the database's lock sees to that. */
+export class LogFiles {
+  private readonly handles = new Map<string, Handle>()
+
+  constructor(
+    readonly root: string,
+    private readonly maxHandles: number = DEFAULT_MAX_HANDLES,
+  ) {}
+
+  /** Absolute path of a log file. */
+  path(file: string): string {
+    return join(this.root, file)
+  }
+
+  /** Bytes in the file; `undefined` when there is none. Throws what is not absence. */
+  size(file: string): number | undefined {
+    return statSync(this.path(file), { throwIfNoEntry: false })?.size
+  }
+
+  /** Number of descriptors held now. */
+  get openHandles(): number {
+    return this.handles.size
+  }
+
+  /** Writes `bytes` at the end of a file that is expected to hold `size` bytes; what stands beyond is the rest of
+   *  a failed write and is cut off first. */
+  append(file: string, size: number, bytes: Uint8Array): Appended {
+    try {
+      const handle = this.open(file)
+      if (!handle.checked) {
+        const found = fstatSync(handle.fd).size
+        if (found < size) return { kind: "shrunk", size: found }
+        if (found > size) ftruncateSync(handle.fd, size)
+        handle.checked = true
+      }
+      handle.checked = false
+      const written = writeSync(handle.fd, bytes)
+      if (written === bytes.byteLength) {
+        handle.checked = true
+        return { kind: "written", size: size + written }
+      }
+      ftruncateSync(handle.fd, size)
+      return { kind: "failed", code: "ESHORT" }
+    } catch (fault) {
+      return { kind: "failed", code: systemCode(fault) }
+    }
+  }
+
+  /** Cuts a file to its first `size` bytes. Returns the system's code when that cannot be done; then the next
+   *  `append` tries again. */
+  cut(file: string, size: number): string | undefined {
+    try {
+      ftruncateSync(this.open(file).fd, size)
+      return undefined
+    } catch (fault) {
+      return systemCode(fault)
+    }
+  }
+
+  /** Closes the descriptor of one file, so that the next write opens whatever is there by then. */
+  release(file: string): void {
+    const handle = this.handles.get(file)
+    if (handle === undefined) return
+    this.handles.delete(file)
+    closeSync(handle.fd)
+  }
+
+  /** Closes all descriptors; may be called twice. */
+  close(): void {
+    for (const file of [...this.handles.keys()]) this.release(file)
+  }
+
+  private open(file: string): Handle {
+    const known = this.handles.get(file)
+    if (known !== undefined) {
+      // Youngest last: a Map keeps the order of insertion.
+      this.handles.delete(file)
+      this.handles.set(file, known)
+      return known
+    }
+    for (const oldest of this.handles.keys()) {
+      if (this.handles.size < this.maxHandles) break
+      this.release(oldest)
+    }
+    const handle = { fd: openPrivately(this.path(file)), checked: false }
+    this.handles.set(file, handle)
+    return handle
+  }
+}
+
+function openPrivately(path: string): number {
+  let fd: number
+  try {
+    fd = openSync(path, "a", 0o600)
+  } catch (fault) {
+    if (systemCode(fault) !== "ENOENT") throw fault
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    fd = openSync(path, "a", 0o600)
+  }
+  const found = fstatSync(fd)
+  if (found.isFile() && (found.mode & FOREIGN_MODE) !== 0) fchmodSync(fd, 0o600)
+  return fd
+}
+
+/** The system's error code; rethrows what is no system error, since that is a fault of ours. */
+export function systemCode(fault: unknown): string {
+  const code = fault instanceof Error && "code" in fault ? fault.code : undefined
+  if (typeof code !== "string") throw fault
+  return code
+}

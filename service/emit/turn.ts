@@ -1,0 +1,129 @@
+/**
+ * One turn: what one moment (or one timer) makes a session say. Gives the rules their scene, gates each draft,
+ * lets the state follow every event at once, and ends in finished lines. Writes nothing; positions and ids are
+ * handed in. The one road from a draft to an envelope.
+ */
+import type { Capture } from "../../shared/aep.ts"
+import type { FieldSpec } from "../../shared/aep-payloads.ts"
+import type { Instance } from "../../shared/moments.ts"
+import { gateDraft } from "../capture/gate.ts"
+import type { Draft } from "../map/draft.ts"
+import type { Profile } from "../map/profile.ts"
+import { fold } from "../session/fold.ts"
+import { type MarkNames, markNames } from "../session/marks.ts"
+import type { Links, Scene } from "../session/scene.ts"
+import type { SessionState } from "../session/state.ts"
+import { buildEnvelope, type EnvelopeParts, type Refusal, sessionSource } from "./envelope.ts"
+
+export interface Voice {
+  /** Host part of `source` for sessions that have none yet. */
+  host: string
+  /** Mints an event id; a ULID. */
+  newId: () => string
+  /** Digest of original content (AEP-0003 §9.3). */
+  digest: (value: unknown) => string
+  /** Told of an event that could not be built: a fault of ours or a hostile id, never content. */
+  onRefused: (type: string, refusal: Refusal) => void
+}
+
+/** What a turn is about. */
+export interface TurnSubject {
+  state: SessionState
+  profile: Profile
+  instance: Instance
+  /** Epoch milliseconds. */
+  at: number
+  /** Index and cuts of the causing moment; absent on timers. */
+  moment?: { n: number; cut?: readonly string[] }
+  wake: (delayMs: number) => void
+}
+
+export interface Turn {
+  scene: Scene
+  /** The lines of the turn in order, each without its newline. `position` is asked once per event. */
+  finish: (position: () => { epoch: number; seq: number }) => string[]
+}
+
+/** In this version everything is told at `metadata`; at that level nothing reaches the redaction pipeline. */
+const CEILING: Capture = "metadata"
+
+/** Opens a turn on a session. */
+export function openTurn(voice: Voice, subject: TurnSubject): Turn {
+  const { state, profile, instance, at, moment } = subject
+  const marks = marksOf(profile)
+  const source = state.source ?? sessionSource(voice.host, profile.agent, state.session)
+  const pending: EnvelopeParts[] = []
+
+  const emit = (draft: Draft, links: Links = {}): string => {
+    const id = voice.newId()
+    const run = links.run === undefined ? state.run?.id : (links.run ?? undefined)
+    const { capture, data } = gateDraft(draft, {
+      ceiling: CEILING,
+      agent: profile.agent,
+      redact: refuseToRedact,
+      ...(links.fields === undefined ? {} : { fields: links.fields as readonly FieldSpec[] }),
+    })
+    const extensions: Record<string, string | number> = { [marks.instance]: instance.id }
+    if (moment !== undefined) extensions[marks.moment] = moment.n
+    for (const name of ["message", "request", "call", "todo"] as const) {
+      const value = links.marks?.[name]
+      if (value !== undefined) extensions[marks[name]] = value
+    }
+    const parts: EnvelopeParts = {
+      id,
+      type: draft.type,
+      time: at,
+      source,
+      agent: profile.agent,
+      session: state.session,
+      capture,
+      extensions,
+    }
+    if (draft.subject !== undefined) parts.subject = draft.subject
+    if (draft.severity !== undefined) parts.severity = draft.severity
+    if (run !== undefined) parts.run = run
+    if (links.cause !== undefined) parts.cause = links.cause
+    if (data !== undefined) parts.data = data
+    pending.push(parts)
+    fold(state, { ...parts, data: data ?? {}, extensions }, marks)
+    return id
+  }
+
+  return {
+    scene: {
+      state,
+      profile,
+      instance,
+      at,
+      digest: voice.digest,
+      ...(moment?.cut === undefined ? {} : { cut: moment.cut }),
+      emit,
+      wake: subject.wake,
+    },
+    finish: (position) =>
+      pending.flatMap((parts, index) => {
+        const more = pending.length - 1 - index
+        const built = buildEnvelope({
+          ...parts,
+          ...position(),
+          ...(moment === undefined || more === 0 ? {} : { extensions: { ...parts.extensions, [marks.more]: more } }),
+        })
+        if (built.kind === "built") return [built.line]
+        voice.onRefused(parts.type, built)
+        return []
+      }),
+  }
+}
+
+/** Reached only if the gate let content through below `redacted`: then nothing of it may be told. */
+function refuseToRedact(): string {
+  return ""
+}
+
+const known = new Map<string, MarkNames>()
+
+function marksOf(profile: Profile): MarkNames {
+  const names = known.get(profile.namespace) ?? markNames(profile.namespace)
+  known.set(profile.namespace, names)
+  return names
+}

@@ -1,0 +1,43 @@
+/**
+ * The doors, one Hono app: what every request must pass, then one route a door. Knows no part of the service but
+ * through the functions it is given; `main.ts` puts it behind a TCP port and a Unix socket.
+ */
+import { Hono } from "hono"
+import { type GuardPolicy, judgeOrigin, refuse } from "./guard.ts"
+import { type HealthDoor, healthDoor } from "./health.ts"
+import { type MomentsDoor, momentsDoor } from "./moments.ts"
+
+export interface Doors {
+  /** Read at each request: the port is known only after listening. */
+  policy: () => GuardPolicy
+  moments: MomentsDoor
+  health: HealthDoor
+  /** Told of a fault inside a door; gets no content. */
+  onFault: (where: string, error: unknown) => void
+}
+
+/** The app. Its `fetch` never throws: a fault inside a door is a counted 500 that says so. */
+export function createApp(doors: Doors): Hono {
+  const app = new Hono()
+  app.use(async (context, next) => {
+    const refusal = judgeOrigin(context.req.raw.headers, doors.policy())
+    if (refusal !== undefined) return refuse(refusal)
+    return next()
+  })
+  app.post("/opencode/moments", (context) => momentsDoor(context.req.raw, doors.moments))
+  app.get("/healthz", (context) => healthDoor(context.req.raw, doors.health))
+  app.notFound((context) =>
+    context.json(
+      { error: "not-found", detail: `no door at ${context.req.method} ${context.req.path.slice(0, 100)}` },
+      404,
+    ),
+  )
+  app.onError((error, context) => {
+    doors.onFault(context.req.path.slice(0, 100), error)
+    return context.json(
+      { error: "internal", detail: "the service could not handle this; its own log says why" },
+      500,
+    )
+  })
+  return app
+}

@@ -1,0 +1,99 @@
+/**
+ * Checks the body of `POST /opencode/moments`: the shell as a whole, each moment for itself, so that one malformed
+ * moment costs only itself. Errors name the field, never its value: values are content.
+ */
+import * as v from "valibot"
+import type { Instance, Moment, Rejection } from "../../shared/moments.ts"
+import { PROFILES } from "../map/profile.ts"
+
+const MAX_ID = 512
+/** The largest time a Date can hold. */
+const MAX_TIME = 8.64e15
+
+const identifier = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_ID))
+const index = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const object = v.record(v.string(), v.unknown())
+
+const instanceSchema = v.object({
+  id: v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 characters of A-Z a-z 0-9 . _ -"),
+  ),
+  agent: v.picklist(Object.keys(PROFILES)),
+  directory: v.pipe(v.string(), v.maxLength(4096)),
+  worktree: v.optional(v.pipe(v.string(), v.maxLength(4096))),
+  version: v.optional(v.pipe(v.string(), v.maxLength(128))),
+  mode: v.picklist(["run", "tui", "serve", "unknown"]),
+  plugin: v.pipe(v.string(), v.maxLength(128)),
+})
+
+const shellSchema = v.object({
+  instance: instanceSchema,
+  first: index,
+  dropped: v.optional(v.record(v.pipe(v.string(), v.maxLength(MAX_ID)), index)),
+  moments: v.array(v.unknown()),
+})
+
+const toolInput = v.object({
+  tool: identifier,
+  sessionID: identifier,
+  callID: identifier,
+  args: v.optional(v.unknown()),
+})
+
+const clock = {
+  n: index,
+  at: v.pipe(v.number(), v.minValue(0), v.maxValue(MAX_TIME)),
+  cut: v.optional(v.array(v.string())),
+}
+
+const momentSchema = v.variant("kind", [
+  v.object({
+    ...clock,
+    kind: v.literal("bus"),
+    event: v.object({ id: v.optional(v.string()), type: identifier, properties: v.optional(object, {}) }),
+  }),
+  v.object({
+    ...clock,
+    kind: v.literal("tool.before"),
+    input: toolInput,
+    output: v.object({ args: v.optional(v.unknown()) }),
+  }),
+  v.object({ ...clock, kind: v.literal("tool.after"), input: toolInput, output: v.unknown() }),
+  v.object({ ...clock, kind: v.literal("permission.ask"), permission: object }),
+  v.object({ ...clock, kind: v.literal("chat.message"), input: object, output: object }),
+  v.object({ ...clock, kind: v.literal("dispose") }),
+])
+
+/** A batch whose shell is sound; its moments still have to be judged one by one. */
+export interface Shell {
+  instance: Instance
+  first: number
+  dropped: Record<string, number> | undefined
+  moments: readonly unknown[]
+}
+
+/** The shell of a batch, or what is wrong with it. */
+export function readShell(body: unknown, maxBatch: number): { shell: Shell } | { fault: string } {
+  const result = v.safeParse(shellSchema, body)
+  if (!result.success) return { fault: faultOf(result.issues[0]) }
+  const { instance, first, dropped, moments } = result.output
+  if (moments.length > maxBatch) {
+    return { fault: `moments: more than ${maxBatch} in one request; send them in several` }
+  }
+  return { shell: { instance: instance as Instance, first, dropped, moments } }
+}
+
+/** One moment, or why it is refused. `fallback` is the index to report when it has none of its own. */
+export function readMoment(value: unknown, fallback: number): { moment: Moment } | { rejection: Rejection } {
+  const result = v.safeParse(momentSchema, value)
+  if (result.success) return { moment: result.output as Moment }
+  const n = v.is(v.object({ n: index }), value) ? value.n : fallback
+  return { rejection: { n, reason: faultOf(result.issues[0]) } }
+}
+
+/** `field: what is expected`; what was received could be content and stays out. */
+function faultOf(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue)
+  return `${path ?? "body"}: expected ${issue.expected ?? issue.message}`
+}

@@ -1,0 +1,46 @@
+/**
+ * Start and end of a session (truth rules 1 and 7): exactly one `session.started`, whenever and however the session
+ * is first met, and at most one `session.ended`, after everything open in it was closed.
+ */
+import { startedDraft } from "../map/bus.ts"
+import type { Json } from "../map/members.ts"
+import { voidAsks } from "./asks.ts"
+import { settleRun } from "./runs.ts"
+import type { Scene } from "./scene.ts"
+import { abortTools } from "./tools.ts"
+import type { JudgedOn } from "./verdict.ts"
+
+/**
+ * Says `session.started` unless it was said. `info` is whatever the agent told about the session; a session
+ * resumed in a new process, or met before its `session.created`, starts from what is known then.
+ */
+export function ensureStarted(scene: Scene, info: Json): void {
+  if (scene.state.startedAt !== undefined) return
+  const version = scene.instance.version
+  scene.emit(startedDraft(version === undefined ? info : { version, ...info }, scene.profile), { run: null })
+}
+
+/** Closes asks, calls and run, in that order, so that no terminal leaves something of its own open behind it. */
+export function closeOpen(scene: Scene, on: JudgedOn): void {
+  voidAsks(scene)
+  if (scene.state.run !== undefined) settleRun(scene, on)
+  abortTools(scene)
+}
+
+/** `session.ended`, once, after everything in it is closed (AEP-0002 §7.2). */
+export function endSession(scene: Scene, reason: "normal" | "timeout", on: JudgedOn): void {
+  if (scene.state.ended) return
+  closeOpen(scene, on)
+  const { startedAt, runs } = scene.state
+  scene.emit(
+    {
+      type: "session.ended",
+      data: {
+        reason,
+        ...(startedAt === undefined ? {} : { duration_ms: Math.max(0, scene.at - startedAt) }),
+        runs,
+      },
+    },
+    { run: null },
+  )
+}

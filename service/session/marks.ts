@@ -1,0 +1,37 @@
+/**
+ * Names of our extension attributes (AEP-0001 §5.4). They let the log alone rebuild what a session knows: which
+ * moment caused a line (so that a resent moment is not applied twice), and which vendor object it speaks of.
+ */
+
+export interface MarkNames {
+  /** Plugin instance whose moment caused the event. */
+  instance: string
+  /** Index of that moment. Absent on events caused by time. */
+  moment: string
+  /** How many lines of the same moment still follow in this log; absent on the last. */
+  more: string
+  /** Vendor message id. */
+  message: string
+  /** Vendor id of a permission ask or question. */
+  request: string
+  /** Vendor call id, where the payload has no `tool.call_id`. */
+  call: string
+  /** Content digest of a todo without an id of its own. */
+  todo: string
+}
+
+/** The names in one vendor's namespace; every name stays within the 20 characters allowed. */
+export function markNames(namespace: string): MarkNames {
+  return {
+    instance: `${namespace}instance`,
+    moment: `${namespace}moment`,
+    more: `${namespace}more`,
+    message: `${namespace}message`,
+    request: `${namespace}request`,
+    call: `${namespace}call`,
+    todo: `${namespace}todo`,
+  }
+}
+
+/** Values for the marks of one event. */
+export type Marks = Partial<Record<"message" | "request" | "call" | "todo", string>>

@@ -1,0 +1,168 @@
+/**
+ * The session rules: one moment of a session -> the events it causes. A dispatch only; each rule lives in the file
+ * of its subject. Called by the emitter with a scene; changes nothing but through it.
+ */
+import type { Moment } from "../../shared/moments.ts"
+import { mapBusEvent, usage } from "../map/bus.ts"
+import { type Json, numberOf, objectOf, textOf } from "../map/members.ts"
+import { diffTodos, identifyTodos, readTodos } from "../map/todos.ts"
+import { onAsk, onQuestion, onQuestionRejected, onQuestionReply, onReply, voidAsks } from "./asks.ts"
+import { endSession, ensureStarted } from "./lifecycle.ts"
+import { confirmCandidate, dropCandidate, onIdle, onPrompt, onStatus, onUserMessage } from "./runs.ts"
+import type { Scene } from "./scene.ts"
+import { remember } from "./state.ts"
+import { onToolAfter, onToolBefore, onToolPart } from "./tools.ts"
+
+/** Applies one moment to its session. The caller has made sure that it was not applied before. */
+export function applyMoment(scene: Scene, moment: Moment): void {
+  switch (moment.kind) {
+    case "bus":
+      applyBusEvent(scene, moment.event.type, objectOf(moment.event.properties))
+      return
+    case "chat.message":
+      ensureStarted(scene, {})
+      onPrompt(scene, moment.output)
+      return
+    case "tool.before":
+      ensureStarted(scene, {})
+      confirmCandidate(scene)
+      onToolBefore(scene, moment.input, moment.output)
+      return
+    case "tool.after":
+      ensureStarted(scene, {})
+      onToolAfter(scene, moment.input, moment.output)
+      return
+    case "permission.ask":
+      ensureStarted(scene, {})
+      onAsk(scene, moment.permission)
+      return
+    case "dispose":
+      return
+    default:
+      moment satisfies never
+  }
+}
+
+type BusRule = (scene: Scene, properties: Json, type: string) => void
+
+const todoUpdated: BusRule = (scene, properties) => {
+  const items = readTodos(properties.todos)
+  const { state } = scene
+  const { todos, counter } = identifyTodos(state.todos, items, state.todoCounter, scene.digest)
+  const titles = new Map(todos.map((todo, index) => [todo.id, items[index]?.content]))
+  for (const draft of diffTodos(state.todos, todos, (id) => titles.get(id))) {
+    const key = todos.find((todo) => todo.id === draft.subject)?.key
+    scene.emit(draft, key === undefined ? {} : { marks: { todo: key } })
+  }
+  state.todos = todos
+  state.todoCounter = counter
+}
+
+/** The evidence a run is judged by rides on the message event (D-11): the annex pins role and usage only. */
+const messageUpdated: BusRule = (scene, properties, type) => {
+  const info = objectOf(properties.info)
+  if (info.role === "user") {
+    onUserMessage(scene, info)
+    return
+  }
+  const message = textOf(info.id)
+  if (message === undefined) return
+  const isDone = numberOf(objectOf(info.time).completed) !== undefined
+  const isNew = !scene.state.seenMessages.has(message)
+  // A message that is whole at first sight was answered elsewhere: a fork replays its parent's history.
+  if (isNew && isDone && scene.state.run === undefined) return
+  const finish = textOf(info.finish)
+  const error = textOf(objectOf(info.error).name)
+  const cost = numberOf(info.cost)
+  const evidence: Json = {
+    ...usage(objectOf(info.tokens)),
+    ...(finish === undefined ? {} : { finish }),
+    ...(error === undefined ? {} : { error }),
+    ...(cost === undefined || cost <= 0 ? {} : { cost: { currency: "USD", total: cost } }),
+    ...(info.summary === true || info.mode === "compaction" ? { compaction: true } : {}),
+  }
+  if (!isNews(scene, message, evidence)) return
+  const draft = mapBusEvent(type, properties, scene.profile)
+  if (draft === undefined) return
+  const model = textOf(info.modelID)
+  scene.emit(
+    {
+      ...draft,
+      data: { ...draft.data, ...evidence, ...(model === undefined ? {} : { "gen_ai.request.model": model }) },
+    },
+    { marks: { message } },
+  )
+}
+
+/** The agent says the same of a message several times; only news is an event. */
+function isNews(scene: Scene, message: string, evidence: Json): boolean {
+  const words = JSON.stringify(evidence)
+  if (scene.state.told.get(message) === words) return false
+  remember(scene.state.told, message, words)
+  return true
+}
+
+const partUpdated: BusRule = (scene, properties, type) => {
+  const part = objectOf(properties.part)
+  const message = textOf(part.messageID)
+  switch (part.type) {
+    case "tool":
+      onToolPart(scene, part)
+      return
+    case "compaction":
+      dropCandidate(scene, message)
+      tellPart(scene, type, { part: "compaction", auto: part.auto === true })
+      return
+    case "text":
+      if (part.synthetic === true) dropCandidate(scene, message)
+      return
+  }
+}
+
+function tellPart(scene: Scene, type: string, data: Json): void {
+  scene.emit({ type: `x.${scene.profile.namespace}.${type}`, data })
+}
+
+const sessionError: BusRule = (scene, properties, type) => {
+  mapped(scene, properties, type)
+  if (objectOf(properties.error).name === "MessageAbortedError") voidAsks(scene)
+}
+
+/** The row of the mapping table as it stands. */
+const mapped: BusRule = (scene, properties, type) => {
+  const draft = mapBusEvent(type, properties, scene.profile)
+  if (draft !== undefined) scene.emit(draft)
+}
+
+/** What the session already told by other words, or says at every turn without news. */
+const silent: BusRule = () => undefined
+
+const RULES: Readonly<Record<string, BusRule>> = {
+  "session.created": silent,
+  "session.updated": silent,
+  "session.deleted": (scene) => endSession(scene, "normal", "deleted"),
+  "session.status": (scene, properties) => onStatus(scene, objectOf(properties.status)),
+  "session.idle": onIdle,
+  "session.error": sessionError,
+  "session.diff": silent,
+  "message.updated": messageUpdated,
+  "message.part.updated": partUpdated,
+  "permission.asked": onAsk,
+  "permission.updated": onAsk,
+  "permission.v2.asked": onAsk,
+  "permission.replied": onReply,
+  "permission.v2.replied": onReply,
+  "question.asked": onQuestion,
+  "question.v2.asked": onQuestion,
+  "question.replied": onQuestionReply,
+  "question.v2.replied": onQuestionReply,
+  "question.rejected": onQuestionRejected,
+  "question.v2.rejected": onQuestionRejected,
+  "todo.updated": todoUpdated,
+}
+
+function applyBusEvent(scene: Scene, type: string, properties: Json): void {
+  ensureStarted(scene, objectOf(type.startsWith("session.") ? properties.info : undefined))
+  const rule = Object.hasOwn(RULES, type) ? RULES[type] : undefined
+  ;(rule ?? mapped)(scene, properties, type)
+}
