@@ -50,7 +50,8 @@ export async function bundleDropIn(): Promise<string> {
 export function scanDropIn(text: string, shortNames: string): string[] {
   const faults: string[] = []
   const { exports, imports } = new Bun.Transpiler({ loader: "js" }).scan(text)
-  if (exports.length !== 1 || exports[0] !== EXPORT) faults.push(`exports ${exports}, must be ${EXPORT} alone`)
+  if (exports.length !== 1 || exports[0] !== EXPORT)
+    faults.push(`exports ${exports}, must be ${EXPORT} alone`)
   for (const { path } of imports) faults.push(`imports ${path}`)
   for (const fault of new Set([...scanProcess(tokenize(text)), ...scanNames(tokenize(shortNames))])) {
     faults.push(fault)
@@ -74,7 +75,8 @@ async function bundle(identifiers: boolean): Promise<string> {
   })
   const [output] = built.outputs
   if (output === undefined) throw new Error("the bundler wrote nothing")
-  return await output.text()
+  // The bundler names files relative to the folder it is started in; the text must not depend on that.
+  return (await output.text()).replace(/^\/\/ .*?(plugin\/src\/[\w-]+\.ts)$/gm, "// $1")
 }
 
 interface Token {
@@ -152,7 +154,12 @@ function isMember(tokens: Token[], index: number): boolean {
 async function main(check: boolean): Promise<number> {
   const text = await bundleDropIn()
   const faults = scanDropIn(text, await bundleShortNames())
-  if (check && (await Bun.file(DROP_IN).text().catch(() => "")) !== text) {
+  if (
+    check &&
+    (await Bun.file(DROP_IN)
+      .text()
+      .catch(() => "")) !== text
+  ) {
     faults.push(`is stale; run: ${BUILD_COMMAND}`)
   }
   if (faults.length > 0) {

@@ -352,10 +352,10 @@ function modeOf(argv) {
   return argv[1]?.endsWith("/tui/worker.js") === true ? "tui" : "unknown";
 }
 function versionIn(event) {
-  const { type, properties } = asFields(event);
-  if (type !== "session.created")
+  const created = asFields(event);
+  if (created.type !== "session.created")
     return;
-  return asText(asFields(asFields(properties).info).version);
+  return asText(asFields(asFields(created.properties).info).version);
 }
 
 // plugin/src/credential.ts
@@ -957,16 +957,23 @@ function createUplink({ link, drops, pace, header, now, random }) {
       retry = undefined;
       const hanging = sentAt !== undefined && now() - sentAt >= pace.flushSilenceMs;
       const healthy = breaker.connected && breaker.failures === 0 && !hanging;
-      if (queue.size > 0)
+      let over = false;
+      const drain = async () => {
+        await running;
+        if (queue.size === 0 || over)
+          return;
         kick();
+        await running;
+      };
       await flush({
-        done: running ?? Promise.resolve(),
+        done: drain(),
         mostMs: healthy ? pace.flushMostMs : pace.flushFailingMs,
         silenceMs: Math.max(pace.flushSilenceMs, Math.min(pace.flushMostMs, roundTripMs * 4)),
         onProgress: (note) => {
           onProgress = note;
         }
       });
+      over = true;
     }
   };
 }

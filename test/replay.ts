@@ -4,8 +4,6 @@
  * verdict ends when a later moment, or the end of the replay, lies beyond it.
  */
 import { createHash } from "node:crypto"
-import type { AepEvent } from "../shared/aep.ts"
-import type { Instance, Moment } from "../shared/moments.ts"
 import { digestOf } from "../service/capture/digest.ts"
 import { openTurn, type Voice } from "../service/emit/turn.ts"
 import { sessionOf } from "../service/map/moment.ts"
@@ -13,8 +11,10 @@ import { type Profile, profileOf } from "../service/map/profile.ts"
 import { closeOpen, endSession, ensureStarted } from "../service/session/lifecycle.ts"
 import { applyMoment } from "../service/session/rules.ts"
 import { onVerdictDue } from "../service/session/runs.ts"
-import { initialState, type SessionState } from "../service/session/state.ts"
 import type { Scene } from "../service/session/scene.ts"
+import { initialState, type SessionState } from "../service/session/state.ts"
+import type { AepEvent } from "../shared/aep.ts"
+import type { Instance, Moment } from "../shared/moments.ts"
 
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
@@ -26,7 +26,11 @@ export interface Replayed {
 }
 
 /** Replays one instance's moments. `end` says what happens after the last: nothing (time passes), or its dispose. */
-export function replay(instance: Instance, moments: readonly Moment[], end: "time-passes" | "stop" = "time-passes"): Replayed {
+export function replay(
+  instance: Instance,
+  moments: readonly Moment[],
+  end: "time-passes" | "stop" = "time-passes",
+): Replayed {
   const profile = requireProfile(instance.agent)
   const result: Replayed = { events: new Map(), states: new Map(), refused: [] }
   const due = new Map<string, number>()
@@ -42,7 +46,12 @@ export function replay(instance: Instance, moments: readonly Moment[], end: "tim
     result.states.set(session, state)
     return state
   }
-  const turn = (session: string, at: number, moment: Moment | undefined, act: (scene: Scene) => void): void => {
+  const turn = (
+    session: string,
+    at: number,
+    moment: Moment | undefined,
+    act: (scene: Scene) => void,
+  ): void => {
     const { scene, finish } = openTurn(voice, {
       state: stateOf(session),
       profile,

@@ -39,7 +39,7 @@ export function modeOf(argv: readonly string[]): AgentMode {
  * version that once created the session, which need not be the one that runs.
  */
 export function versionIn(event: unknown): string | undefined {
-  const { type, properties } = asFields(event)
-  if (type !== "session.created") return undefined
-  return asText(asFields(asFields(properties).info).version)
+  const created = asFields(event)
+  if (created.type !== "session.created") return undefined
+  return asText(asFields(asFields(created.properties).info).version)
 }

@@ -158,15 +158,23 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
       retry = undefined
       const hanging = sentAt !== undefined && now() - sentAt >= pace.flushSilenceMs
       const healthy = breaker.connected && breaker.failures === 0 && !hanging
-      if (queue.size > 0) kick()
+      let over = false
+      const drain = async () => {
+        await running
+        // What was on its way when the end came may have failed: what is left is tried once more.
+        if (queue.size === 0 || over) return
+        kick()
+        await running
+      }
       await flush({
-        done: running ?? Promise.resolve(),
+        done: drain(),
         mostMs: healthy ? pace.flushMostMs : pace.flushFailingMs,
         silenceMs: Math.max(pace.flushSilenceMs, Math.min(pace.flushMostMs, roundTripMs * 4)),
         onProgress: (note) => {
           onProgress = note
         },
       })
+      over = true
     },
   }
 }

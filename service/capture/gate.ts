@@ -41,7 +41,8 @@ const MAX_DEPTH = 64
 /** What happens to one member; members without a step are kept as they are. */
 type Step =
   | { kind: "drop" | "redact" | "prompt" | "label" | "values" }
-  | { kind: "object" | "list"; plan: Plan }
+  | { kind: "object"; plan: Plan; required: boolean }
+  | { kind: "list"; plan: Plan }
 type Plan = ReadonlyMap<string, Step>
 
 const isBelowRedacted = (ceiling: Capture) => isAboveCeiling("redacted", ceiling)
@@ -55,7 +56,10 @@ function stepFor(field: Field, ceiling: Capture): Step | undefined {
   }
   const inner = field.members ?? field.item
   const plan = inner === undefined ? undefined : planFor(inner, ceiling)
-  return plan === undefined ? undefined : { kind: field.item === undefined ? "object" : "list", plan }
+  if (plan === undefined) return undefined
+  return field.item === undefined
+    ? { kind: "object", plan, required: field.required }
+    : { kind: "list", plan }
 }
 
 function planFor(fields: Fields, ceiling: Capture): Plan | undefined {
@@ -148,13 +152,28 @@ function take(
     case "values":
       return isObject(value) ? gateAnswer(value, context.options) : undefined
     case "object":
-      return isObject(value) ? prune(value, step.plan, context, 0) : undefined
+      return isObject(value) ? takeObject(value, step, context) : undefined
     case "list":
       if (!Array.isArray(value)) return undefined
       return value.filter(isObject).map((item, position) => prune(item, step.plan, context, position))
     default:
       return step satisfies never
   }
+}
+
+/** An optional container that lost all it held says nothing more and goes too: the pins have no empty `task`. */
+function takeObject(
+  value: Record<string, unknown>,
+  step: Extract<Step, { kind: "object" }>,
+  context: Context,
+): Record<string, unknown> | undefined {
+  const kept = prune(value, step.plan, context, 0)
+  return step.required || hasMembers(kept) || !hasMembers(value) ? kept : undefined
+}
+
+function hasMembers(value: Record<string, unknown>): boolean {
+  for (const _ in value) return true
+  return false
 }
 
 /** A prompt that tells structure only: the reference adapter's wording (AEP-0003 §9.2, AEP-0006). */

@@ -55,20 +55,35 @@ export function openStore(path: string, witness: Witness): OpenedStore {
       db = new Database(path, { readwrite: true, strict: true })
       const found = prepare(db, { ...witness, suspect: witness.suspect || movedAside.length > 0 })
       const aside = movedAside[0]
-      return { kind: "opened", store: new Store(db), created, ...found, ...(aside ? { movedAside: aside } : {}) }
+      return {
+        kind: "opened",
+        store: new Store(db),
+        created,
+        ...found,
+        ...(aside ? { movedAside: aside } : {}),
+      }
     } catch (fault) {
       db?.close()
       const code = fault instanceof Damaged ? "SQLITE_CORRUPT" : codeOf(fault)
       if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) {
-        return { kind: "locked", detail: `another opencode-aep service uses ${path}; stop it or choose another home` }
+        return {
+          kind: "locked",
+          detail: `another opencode-aep service uses ${path}; stop it or choose another home`,
+        }
       }
       const damaged = code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB"
       if (!damaged || movedAside.length > 0) {
-        return { kind: "unwritable", detail: `cannot open ${path} (${code}); check its owner, mode and free space` }
+        return {
+          kind: "unwritable",
+          detail: `cannot open ${path} (${code}); check its owner, mode and free space`,
+        }
       }
       const aside = moveAside(path)
       if (aside === undefined) {
-        return { kind: "unwritable", detail: `${path} is damaged and cannot be moved aside; remove it by hand` }
+        return {
+          kind: "unwritable",
+          detail: `${path} is damaged and cannot be moved aside; remove it by hand`,
+        }
       }
       movedAside.push(aside)
     }

@@ -2,21 +2,24 @@
  * A session as the ledger holds it in memory, and how it gets there: snapshot from the database, then the lines
  * written after it, then the place to go on at. Reads and repairs one log; decides nothing about saving.
  */
-import type { SessionKey, SessionRow, Store } from "../session/store.ts"
+import type { Gap, SessionKey, SessionRow, Store } from "../session/store.ts"
 import { sessionId } from "./applied.ts"
 import type { Cursors } from "./cursors.ts"
 import { type LoggedEvent, type MarksOf, readGroups } from "./groups.ts"
 import { type LogFiles, systemCode } from "./log.ts"
 import { chooseFile, readFirstLine } from "./owner.ts"
-import { laterOf, type Plan, type Position, planRecovery, positionOf, resume, seedPosition } from "./recovery.ts"
+import {
+  laterOf,
+  type Plan,
+  type Position,
+  planRecovery,
+  positionOf,
+  type Resumed,
+  resume,
+  seedPosition,
+} from "./recovery.ts"
 
-/** A hole in a session's log that is not told of yet. */
-export interface Gap {
-  /** `lost-tail`: lines that were there are gone. `degraded`: events could not be written. */
-  reason: "lost-tail" | "degraded"
-  /** Events missing; a lower bound for a lost tail. */
-  missed: number
-}
+export type { Gap } from "../session/store.ts"
 
 /** One session in memory. Valid until the end of the synchronous turn it was got in: later, ask again by key. */
 export interface SessionEntry<S> {
@@ -97,7 +100,7 @@ function load<S>(
   const { logs, folding } = context
   const path = logs.path(file)
   const size = logs.size(file) ?? 0
-  const plan = planRecovery(row, { size, aligned: row === undefined || endsLine(path, size, row.size) })
+  const plan = planRecovery(row, { size, aligned: row === undefined || logs.endsLine(file, row.size) })
   const snapshot = row !== undefined && folding.isState(row.state) ? row.state : undefined
   const state = snapshot ?? folding.initial(key)
   const from = plan.kind === "fold" && snapshot !== undefined ? plan.from : 0
@@ -130,9 +133,7 @@ function load<S>(
     size: reading.end,
     bump: resumed.bump,
     unread: false,
-    ...(resumed.lostTail || resumed.missed > 0
-      ? { gap: { reason: resumed.lostTail ? "lost-tail" : "degraded", missed: resumed.missed } }
-      : {}),
+    ...(resumed.gap === undefined ? {} : { gap: resumed.gap }),
   }
   return {
     entry,
@@ -140,7 +141,7 @@ function load<S>(
     linesFolded,
     bytesCut: size - reading.end,
     linesSkipped: reading.skipped,
-    lostTail: resumed.lostTail,
+    lostTail: plan.kind === "lost",
   }
 }
 
@@ -150,14 +151,10 @@ function start<S>(
   last: Position | undefined,
   fresh: boolean,
   context: LoadContext<S>,
-) {
+): Resumed {
+  // The rows were told to move on when the database was opened; a log without one is told here.
   if (plan.kind !== "new" || fresh) return resume(plan, row, last, plan.kind === "whole" && context.distrust)
-  return { ...seedPosition(context.nowMs), bump: false, missed: 0, lostTail: false }
-}
-
-// A row that points into the middle of a line speaks of another file than the one that is there.
-function endsLine(path: string, size: number, offset: number): boolean {
-  return offset === 0 || size < offset || byteAt(path, offset - 1) === 10
+  return { ...seedPosition(context.nowMs), bump: false }
 }
 
 function sourceOf(path: string, size: number): string | undefined {

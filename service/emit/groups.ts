@@ -85,7 +85,11 @@ function continues(before: LineMarks, now: LineMarks | undefined): boolean {
 }
 
 /** Calls `onLine` with each line that ends in a line feed and the offset behind it; `undefined` = too long. */
-function readLines(path: string, from: number, onLine: (text: string | undefined, end: number) => void): void {
+function readLines(
+  path: string,
+  from: number,
+  onLine: (text: string | undefined, end: number) => void,
+): void {
   const fd = openSync(path, "r")
   try {
     const chunk = Buffer.allocUnsafe(CHUNK)

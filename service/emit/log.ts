@@ -10,6 +10,7 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  readSync,
   statSync,
   writeSync,
 } from "node:fs"
@@ -54,6 +55,19 @@ export class LogFiles {
   /** Bytes in the file; `undefined` when there is none. Throws what is not absence. */
   size(file: string): number | undefined {
     return statSync(this.path(file), { throwIfNoEntry: false })?.size
+  }
+
+  /** Whether `offset` is the start of the file or follows a line feed. */
+  endsLine(file: string, offset: number): boolean {
+    if (offset === 0) return true
+    const fd = openIfThere(this.path(file))
+    if (fd === undefined) return false
+    try {
+      const byte = new Uint8Array(1)
+      return readSync(fd, byte, 0, 1, offset - 1) === 1 && byte[0] === 10
+    } finally {
+      closeSync(fd)
+    }
   }
 
   /** Number of descriptors held now. */
@@ -124,6 +138,15 @@ export class LogFiles {
     const handle = { fd: openPrivately(this.path(file)), checked: false }
     this.handles.set(file, handle)
     return handle
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, "r")
+  } catch (fault) {
+    if (systemCode(fault) === "ENOENT") return undefined
+    throw fault
   }
 }
 

@@ -4,6 +4,8 @@
  * positions may have been used that neither witness shows, the epoch moves on.
  */
 
+import type { Gap } from "../session/store.ts"
+
 /** A place in a session's order. */
 export interface Position {
   epoch: number
@@ -15,7 +17,7 @@ export interface Remembered extends Position {
   /** Bytes of log the row accounts for. */
   size: number
   bump: boolean
-  missed: number
+  gap?: Gap
 }
 
 /** What the log file shows. */
@@ -43,9 +45,7 @@ export function planRecovery(row: Remembered | undefined, found: Found): Plan {
 export interface Resumed extends Position {
   /** The next event takes `epoch + 1`, `seq` 0. */
   bump: boolean
-  /** Events missing from the log; a lower bound when the epoch of the lost ones is not known. */
-  missed: number
-  lostTail: boolean
+  gap?: Gap
 }
 
 /**
@@ -59,11 +59,13 @@ export function resume(
   distrust: boolean,
 ): Resumed {
   const after: Position = last === undefined ? { epoch: 0, seq: 0 } : { epoch: last.epoch, seq: last.seq + 1 }
-  if (row === undefined) return { ...after, bump: distrust, missed: 0, lostTail: false }
+  if (row === undefined) return { ...after, bump: distrust }
   const ahead = isAfter(after, row) ? after : { epoch: row.epoch, seq: row.seq }
-  if (plan.kind !== "lost") return { ...ahead, bump: row.bump, missed: row.missed, lostTail: false }
+  const { bump, gap } = row
+  if (plan.kind !== "lost") return { ...ahead, bump, ...(gap === undefined ? {} : { gap }) }
+  // Without a line of the row's epoch all that this epoch had are gone, and nobody knows how many before it.
   const lost = after.epoch === row.epoch ? Math.max(0, row.seq - after.seq) : row.seq
-  return { ...ahead, bump: true, missed: Math.max(lost, row.missed), lostTail: true }
+  return { ...ahead, bump: true, gap: { reason: "lost-tail", missed: Math.max(lost, gap?.missed ?? 0) } }
 }
 
 function isAfter(a: Position, b: Position): boolean {

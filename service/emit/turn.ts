@@ -106,7 +106,9 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
         const built = buildEnvelope({
           ...parts,
           ...position(),
-          ...(moment === undefined || more === 0 ? {} : { extensions: { ...parts.extensions, [marks.more]: more } }),
+          ...(moment === undefined || more === 0
+            ? {}
+            : { extensions: { ...parts.extensions, [marks.more]: more } }),
         })
         if (built.kind === "built") return [built.line]
         voice.onRefused(parts.type, built)

@@ -101,6 +101,10 @@ export function closeAsksOfCall(scene: Scene, call: string, resolution: "auto" |
   }
 }
 
+/**
+ * D-13 The pins close an ask that the agent's own dialog settled with `resolved` alone, under the vendor's id. The
+ * decision is visible, so `answered` comes before it, and both carry our request's id (AEP-0002 §7.1, §7.2 T1).
+ */
 function answer(scene: Scene, ask: OpenAsk, given: Json, by: string | undefined): void {
   const fields =
     ask.fields === undefined ? undefined : formFields({ id: "", callID: undefined, fields: ask.fields })

@@ -11,7 +11,8 @@ import { abortTools } from "./tools.ts"
 import type { JudgedOn } from "./verdict.ts"
 
 /**
- * Says `session.started` unless it was said. `info` is whatever the agent told about the session; a session
+ * Says `session.started` unless it was said. D-16 The annex says it at `session.created` only, which a session
+ * resumed in a new process never sends (surface.md §5). `info` is whatever the agent told about the session; a session
  * resumed in a new process, or met before its `session.created`, starts from what is known then.
  */
 export function ensureStarted(scene: Scene, info: Json): void {
@@ -20,9 +21,12 @@ export function ensureStarted(scene: Scene, info: Json): void {
   scene.emit(startedDraft(version === undefined ? info : { version, ...info }, scene.profile), { run: null })
 }
 
-/** Closes asks, calls and run, in that order, so that no terminal leaves something of its own open behind it. */
+/**
+ * Closes asks, calls and run, in that order, so that no terminal leaves something of its own open behind it. A lapsed
+ * instance may only sleep: its asks stay open until it was silent for long (`emit/instances.ts`).
+ */
 export function closeOpen(scene: Scene, on: JudgedOn): void {
-  voidAsks(scene)
+  if (on !== "lapsed") voidAsks(scene)
   if (scene.state.run !== undefined) settleRun(scene, on)
   abortTools(scene)
 }

@@ -58,7 +58,11 @@ const todoUpdated: BusRule = (scene, properties) => {
   state.todoCounter = counter
 }
 
-/** The evidence a run is judged by rides on the message event (D-11): the annex pins role and usage only. */
+/**
+ * D-11 The annex pins role and usage of an assistant's message. Finish, error name, cost and model ride along: they
+ * are the evidence a run is judged by, and must be in the log for the state to be rebuilt from it. The agent repeats
+ * a message several times; a repeat without news is no event.
+ */
 const messageUpdated: BusRule = (scene, properties, type) => {
   const info = objectOf(properties.info)
   if (info.role === "user") {
@@ -134,7 +138,10 @@ const mapped: BusRule = (scene, properties, type) => {
   if (draft !== undefined) scene.emit(draft)
 }
 
-/** What the session already told by other words, or says at every turn without news. */
+/**
+ * D-17 Bus types that the fallback would tell several times a turn without a word of news at `metadata`: what they
+ * hold is content, or was told by another event.
+ */
 const silent: BusRule = () => undefined
 
 const RULES: Readonly<Record<string, BusRule>> = {

@@ -96,7 +96,10 @@ function promptText(parts: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join("\n")
 }
 
-/** `session.status`, on change only: the agent repeats `busy` many times a turn. */
+/**
+ * `session.status`. D-14 The annex pins `retry` alone; every change is told, since it is all that shows a session at
+ * work or waiting for its provider, and repeats of `busy` (many a turn) are not.
+ */
 export function onStatus(scene: Scene, status: Json): void {
   const type = textOf(status.type)
   if (type === undefined || scene.state.ended) return
@@ -127,11 +130,15 @@ export function onVerdictDue(scene: Scene): void {
   if (scene.state.run?.idleAt !== undefined) settleRun(scene, "idle")
 }
 
-/** Closes what the run left open and says its one terminal (AEP-0002 §2.5). */
+/**
+ * Closes what the run left open and says its one terminal (AEP-0002 §2.5). D-12 The annex calls a run finished at
+ * `session.idle`; the agent says idle after aborts, refusals and failures too, twice, and before the error
+ * (surface.md §7), so the verdict is read from the evidence.
+ */
 export function settleRun(scene: Scene, on: JudgedOn): void {
   const { run } = scene.state
   if (run === undefined) return
-  voidAsks(scene)
+  if (on !== "lapsed") voidAsks(scene)
   const verdict = judgeRun(run, on, scene.at)
   abortTools(scene)
   scene.emit(verdict, { run: run.id, cause: run.eventId })

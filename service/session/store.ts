@@ -13,6 +13,14 @@ export interface SessionKey {
   session?: string
 }
 
+/** A hole in a session's log that is not told of yet. */
+export interface Gap {
+  /** `lost-tail`: lines that were there are gone. `degraded`: events could not be written. */
+  reason: "lost-tail" | "degraded"
+  /** Events missing; a lower bound for a lost tail. */
+  missed: number
+}
+
 /** What is known of a session at one point of its log. All members belong to the same moment. */
 export interface SessionRow {
   key: SessionKey
@@ -27,8 +35,7 @@ export interface SessionRow {
   size: number
   /** Positions may have been used beyond the log: the next event needs a new epoch. */
   bump: boolean
-  /** Events that never reached the log and are not yet told of. */
-  missed: number
+  gap?: Gap
   open: boolean
   /** `undefined` when the stored text cannot be read: the log has to be folded from its start. */
   state: unknown
@@ -62,7 +69,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS sessions (
   agent TEXT NOT NULL, session TEXT NOT NULL, file TEXT NOT NULL, source TEXT,
   epoch INTEGER NOT NULL, seq INTEGER NOT NULL, size INTEGER NOT NULL,
-  bump INTEGER NOT NULL, missed INTEGER NOT NULL, open INTEGER NOT NULL, state TEXT NOT NULL,
+  bump INTEGER NOT NULL, gap TEXT, missed INTEGER NOT NULL, open INTEGER NOT NULL, state TEXT NOT NULL,
   PRIMARY KEY (agent, session));
 CREATE INDEX IF NOT EXISTS sessions_file ON sessions (file COLLATE NOCASE);
 CREATE INDEX IF NOT EXISTS sessions_open ON sessions (open) WHERE open = 1;
@@ -79,6 +86,7 @@ interface StoredSession {
   seq: number
   size: number
   bump: number
+  gap: string | null
   missed: number
   open: number
   state: string
@@ -141,12 +149,17 @@ export class Store {
 
   /** Writes all of `change` or nothing of it. */
   save(change: Change): Saved {
-    try {
-      this.db.transaction(() => this.write(change))()
-      return { kind: "saved" }
-    } catch (fault) {
-      return { kind: "failed", code: fault instanceof SQLiteError ? (fault.code ?? "SQLITE_ERROR") : "STATE" }
-    }
+    return this.attempt(() => this.write(change))
+  }
+
+  /** Says at once that a session may use positions that are not in its log, and touches nothing else of its row:
+   *  in the middle of a batch the rest of the row would be ahead of the cursors. `row` is what to write for a
+   *  session that has none yet. */
+  distrust(row: SessionRow): Saved {
+    return this.attempt(() => {
+      const bump = this.db.query("UPDATE sessions SET bump = 1 WHERE agent = ?1 AND session = ?2")
+      if (bump.run(encode(row.key.agent), encodeSession(row.key.session)).changes === 0) this.put(row)
+    })
   }
 
   /** Ends the use of the file. `clean` says that everything was saved before; may be called twice. */
@@ -168,25 +181,37 @@ export class Store {
     }
   }
 
-  private write(change: Change): void {
-    const session = this.db.query(
-      "INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )
-    for (const row of change.sessions) {
-      session.run(
-        encode(row.key.agent),
-        encodeSession(row.key.session),
-        row.file,
-        row.source ?? null,
-        row.epoch,
-        row.seq,
-        row.size,
-        row.bump ? 1 : 0,
-        row.missed,
-        row.open ? 1 : 0,
-        superjson.stringify(row.state),
-      )
+  private attempt(write: () => void): Saved {
+    try {
+      this.db.transaction(write)()
+      return { kind: "saved" }
+    } catch (fault) {
+      return { kind: "failed", code: fault instanceof SQLiteError ? (fault.code ?? "SQLITE_ERROR") : "STATE" }
     }
+  }
+
+  private put(row: SessionRow): void {
+    const session = this.db.query(
+      "INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )
+    session.run(
+      encode(row.key.agent),
+      encodeSession(row.key.session),
+      row.file,
+      row.source ?? null,
+      row.epoch,
+      row.seq,
+      row.size,
+      row.bump ? 1 : 0,
+      row.gap?.reason ?? null,
+      row.gap?.missed ?? 0,
+      row.open ? 1 : 0,
+      superjson.stringify(row.state),
+    )
+  }
+
+  private write(change: Change): void {
+    for (const row of change.sessions) this.put(row)
     const cursor = this.db.query(
       "INSERT INTO instances VALUES (?1, ?2, ?3, NULL) ON CONFLICT (id) DO UPDATE SET next = ?2, touched = ?3",
     )
@@ -222,6 +247,7 @@ function decode(text: string): string {
 }
 
 function readSession(stored: StoredSession): SessionRow {
+  const gap = readGap(stored)
   return {
     key: readKey(stored),
     file: stored.file,
@@ -230,10 +256,15 @@ function readSession(stored: StoredSession): SessionRow {
     seq: stored.seq,
     size: stored.size,
     bump: stored.bump === 1,
-    missed: stored.missed,
+    ...(gap === undefined ? {} : { gap }),
     open: stored.open === 1,
     state: parse(stored.state),
   }
+}
+
+function readGap({ gap, missed }: StoredSession): Gap | undefined {
+  if (gap === null) return undefined
+  return { reason: gap === "degraded" ? "degraded" : "lost-tail", missed }
 }
 
 function parse(text: string): unknown {

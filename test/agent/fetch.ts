@@ -56,13 +56,18 @@ function install(agent: AgentVersion): string {
   try {
     writeFileSync(join(work, "package.json"), JSON.stringify({ name: "agent", private: true }))
     const wanted = `${platformPackage(agent)}@${agent.version}`
-    const done = Bun.spawnSync([process.execPath, "add", "--exact", "--ignore-scripts", "--no-cache", wanted], {
-      cwd: work,
-      stdout: "pipe",
-      stderr: "pipe",
-    })
+    const done = Bun.spawnSync(
+      [process.execPath, "add", "--exact", "--ignore-scripts", "--no-cache", wanted],
+      {
+        cwd: work,
+        stdout: "pipe",
+        stderr: "pipe",
+      },
+    )
     if (done.exitCode !== 0) {
-      throw new Error(`could not install ${wanted}: ${done.stderr.toString().trim()}\nCheck the registry and retry.`)
+      throw new Error(
+        `could not install ${wanted}: ${done.stderr.toString().trim()}\nCheck the registry and retry.`,
+      )
     }
     rmSync(target, { recursive: true, force: true })
     renameSync(work, target)

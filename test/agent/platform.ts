@@ -8,7 +8,9 @@ const SYSTEMS: Record<string, string> = { linux: "linux", darwin: "darwin", win3
 export function platformPackage(agent: AgentVersion): string {
   const system = SYSTEMS[process.platform]
   if (system === undefined || (process.arch !== "x64" && process.arch !== "arm64")) {
-    throw new Error(`no ${agent.label} for ${process.platform}-${process.arch}; run the live suite on linux-x64`)
+    throw new Error(
+      `no ${agent.label} for ${process.platform}-${process.arch}; run the live suite on linux-x64`,
+    )
   }
   const baseline = process.arch === "x64" && lacksAvx2() ? "-baseline" : ""
   return `${agent.packages}-${system}-${process.arch}${baseline}`

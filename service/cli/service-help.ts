@@ -1,0 +1,23 @@
+/** What `bun run service --help` says. */
+export const SERVICE_HELP = `opencode-aep service: turns what your OpenCode sessions do into a durable event record
+
+Usage:
+  bun run service [--home <folder>] [--host <address>] [--port <number>]
+
+Options (each overrides its environment variable):
+  --home <folder>   AEP_HOME            state and logs, absolute path   (default ~/.aep)
+  --host <address>  AEP_OPENCODE_HOST   127.0.0.1, localhost or ::1     (default 127.0.0.1)
+  --port <number>   AEP_OPENCODE_PORT   where to listen                 (default 8390)
+  --version         print the version
+  -h, --help        print this
+
+Also read from the environment:
+  AEP_TOKEN, AEP_OPENCODE_KEY           secrets of your own instead of those kept in the home
+  AEP_PUBLIC_URL, AEP_ALLOWED_ORIGINS   further names under which this service is reached
+  AEP_MAX_BODY, AEP_MAX_BATCH           largest request: bytes (16 MiB), moments (10000)
+
+Example:
+  bun run service --port 8391 --home "$HOME/aep-work"
+
+Stop it with ctrl+c, or: kill $(cat ~/.aep/service.pid)
+`

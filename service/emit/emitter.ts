@@ -1,0 +1,171 @@
+/**
+ * The one way an event leaves: a turn's lines get their positions, stand in the log, and only then count as said.
+ * Groups the lines of a batch by session, one write each. Holes of a degraded log are told of first.
+ */
+import type { Instance } from "../../shared/moments.ts"
+import type { Profile } from "../map/profile.ts"
+import type { Scene } from "../session/scene.ts"
+import type { SessionState } from "../session/state.ts"
+import type { Gap, SessionEntry } from "./entry.ts"
+import { agentSource, buildEnvelope, sessionSource } from "./envelope.ts"
+import type { Ledger } from "./ledger.ts"
+import { openTurn, type Voice } from "./turn.ts"
+
+export interface TurnRequest {
+  session: string
+  /** The caller saw the session begin. */
+  fresh: boolean
+  profile: Profile
+  instance: Instance
+  at: number
+  moment?: { n: number; cut?: readonly string[] }
+  wake: (delayMs: number) => void
+  act: (scene: Scene) => void
+}
+
+/** Sessions whose lines may wait for the end of a batch; beyond it they are written early. */
+const MAX_WAITING = 256
+
+/** Counts since start, by what became of events. */
+export interface EmitterCounts {
+  events: number
+  refused: number
+  missed: number
+}
+
+export class Emitter {
+  readonly counts: EmitterCounts = { events: 0, refused: 0, missed: 0 }
+  private readonly waiting = new Map<SessionEntry<SessionState>, string[]>()
+  private readonly voice: Voice
+
+  constructor(
+    private readonly ledger: Ledger<SessionState>,
+    voice: Omit<Voice, "onRefused">,
+    private readonly onRefused: (type: string, field: string, code: string) => void,
+  ) {
+    this.voice = {
+      ...voice,
+      onRefused: (type, refusal) => {
+        this.counts.refused += 1
+        this.onRefused(type, refusal.field, refusal.code)
+      },
+    }
+  }
+
+  /** Runs one turn and holds its lines for `write`. A throw of the rules leaves what was said before it. */
+  turn(request: TurnRequest): void {
+    const { profile, session, moment } = request
+    const key = { agent: profile.agent, session }
+    // A moment resent after a crash, whose lines stand in this log already, must not speak twice.
+    if (moment !== undefined && this.ledger.applied(request.instance.id, moment.n, key)) return
+    const entry = this.ledger.session(key, { fresh: request.fresh })
+    this.mend(entry, profile, request.at)
+    const { scene, finish } = openTurn(this.voice, {
+      state: entry.state,
+      profile,
+      instance: request.instance,
+      at: request.at,
+      ...(moment === undefined ? {} : { moment }),
+      wake: request.wake,
+    })
+    try {
+      request.act(scene)
+    } finally {
+      this.hold(
+        entry,
+        finish(() => this.ledger.position(entry)),
+      )
+    }
+  }
+
+  /** Writes everything held. Ends the synchronous turn of a batch, together with the ledger's `acknowledge`. */
+  write(): void {
+    for (const [entry, lines] of this.waiting) {
+      const appended = this.ledger.append(entry, lines)
+      if (appended.kind === "written") this.counts.events += lines.length
+      else this.counts.missed += lines.length
+    }
+    this.waiting.clear()
+  }
+
+  /** State of a session without loading what nobody knows. */
+  stateOf(agent: string, session: string): SessionState | undefined {
+    return this.ledger.find({ agent, session })?.state
+  }
+
+  /** Says whether the agent as a whole is there (truth rule 7); agent-scoped, so without session or position. */
+  presence(profile: Profile, state: "online" | "offline", at: number): void {
+    const built = buildEnvelope({
+      id: this.voice.newId(),
+      type: "agent.presence",
+      time: at,
+      source: agentSource(this.voice.host, profile.agent),
+      agent: profile.agent,
+      capture: "metadata",
+      data: { state },
+    })
+    if (built.kind === "refused") {
+      this.voice.onRefused("agent.presence", built)
+      return
+    }
+    const entry = this.ledger.session({ agent: profile.agent }, { fresh: true })
+    if (this.ledger.append(entry, [built.line]).kind === "written") this.counts.events += 1
+    else this.counts.missed += 1
+  }
+
+  /** Tells of holes in sessions that say nothing more; for a timer. */
+  mendHoles(profileOf: (agent: string) => Profile | undefined, at: number): void {
+    for (const entry of this.ledger.holes()) {
+      const profile = profileOf(entry.key.agent)
+      if (profile !== undefined) this.mend(entry, profile, at)
+    }
+  }
+
+  private hold(entry: SessionEntry<SessionState>, lines: string[]): void {
+    if (lines.length === 0) {
+      this.ledger.touch(entry)
+      return
+    }
+    const source = entry.state.source
+    if (entry.source === undefined && source !== undefined) entry.source = source
+    const held = this.waiting.get(entry)
+    if (held === undefined) this.waiting.set(entry, lines)
+    else held.push(...lines)
+    if (this.waiting.size > MAX_WAITING) this.write()
+  }
+
+  /** A counted gap event first, when events of this session were lost (design: a record must not hide its holes). */
+  private mend(entry: SessionEntry<SessionState>, profile: Profile, at: number): void {
+    if (entry.gap === undefined) return
+    const session = entry.key.session
+    if (session === undefined) return
+    const source = entry.state.source ?? sessionSource(this.voice.host, profile.agent, session)
+    this.ledger.mend(entry, (position, gap) => this.gapLine(profile, session, source, at, position, gap))
+  }
+
+  private gapLine(
+    profile: Profile,
+    session: string,
+    source: string,
+    at: number,
+    position: { epoch: number; seq: number },
+    gap: Gap,
+  ): string {
+    const built = buildEnvelope({
+      id: this.voice.newId(),
+      type: `x.${profile.namespace}.log.gap`,
+      time: at,
+      source,
+      agent: profile.agent,
+      session,
+      ...position,
+      capture: "metadata",
+      data: { reason: gap.reason, missed: gap.missed },
+    })
+    if (built.kind === "built") {
+      this.counts.events += 1
+      return built.line
+    }
+    throw new Error(`the gap event of a session was refused: ${built.field} is ${built.code}`)
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The plugin instances that are alive: their leases, the sessions each speaks for, and the presence of an agent as
+ * a whole. A lease is renewed by every batch; agents vanish without a word (surface.md §10), so silence is an end.
+ */
+import type { Instance } from "../../shared/moments.ts"
+import type { Profile } from "../map/profile.ts"
+
+/** A lease not renewed for this long lapses. The plugin speaks at least every 15 s. */
+export const LEASE_MS = 45_000
+/** Asks of a lapsed instance stay open this long: the process may only have been asleep. */
+export const LAPSED_ASKS_MS = 600_000
+
+export interface LiveInstance {
+  instance: Instance
+  readonly profile: Profile
+  /** D-15 The instance's own session, for moments that name none: the pins give them no session, but only agent-scoped
+   *  events may lack one (AEP-0001 §5.2). */
+  readonly ownSession: string
+  readonly sessions: Set<string>
+  /** Epoch milliseconds of the last batch, by our clock. */
+  renewedAt: number
+  lapsedAt?: number
+  /** Met at start through its open sessions; not heard from since. */
+  recovered: boolean
+  /** The last report of dropped moments, so that a resent batch does not tell of it twice. */
+  lastDropped?: string
+}
+
+export class Instances {
+  private readonly live = new Map<string, LiveInstance>()
+
+  get(id: string): LiveInstance | undefined {
+    return this.live.get(id)
+  }
+
+  add(instance: Instance, profile: Profile, now: number, recovered: boolean): LiveInstance {
+    const live: LiveInstance = {
+      instance,
+      profile,
+      ownSession: `instance-${instance.id}`,
+      sessions: new Set(),
+      renewedAt: now,
+      recovered,
+    }
+    this.live.set(instance.id, live)
+    return live
+  }
+
+  remove(id: string): void {
+    this.live.delete(id)
+  }
+
+  all(): LiveInstance[] {
+    return [...this.live.values()]
+  }
+
+  /** Instances of an agent whose lease holds. */
+  present(agent: string): number {
+    return this.all().filter((live) => live.profile.agent === agent && live.lapsedAt === undefined).length
+  }
+
+  /** Leases that ran out by `now`. */
+  overdue(now: number): LiveInstance[] {
+    return this.all().filter((live) => live.lapsedAt === undefined && now - live.renewedAt >= LEASE_MS)
+  }
+
+  /** Lapsed instances whose asks have waited long enough. */
+  forgotten(now: number): LiveInstance[] {
+    return this.all().filter((live) => live.lapsedAt !== undefined && now - live.lapsedAt >= LAPSED_ASKS_MS)
+  }
+
+  /** This machine slept: nobody could renew anything, so every lease starts anew. */
+  renewAll(now: number): void {
+    for (const live of this.live.values()) live.renewedAt = now
+  }
+}

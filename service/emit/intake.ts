@@ -1,0 +1,299 @@
+/**
+ * Takes batches of moments from the plugin's door and applies each moment exactly once, in order; watches leases and
+ * the waits for a run's verdict. Everything of a batch happens in one synchronous turn that ends with the write and
+ * the acknowledgement, so that no reader and no save ever sees half of it.
+ */
+import type { Moment, MomentAck, Rejection } from "../../shared/moments.ts"
+import { numberOf, objectOf } from "../map/members.ts"
+import { sessionOf } from "../map/moment.ts"
+import { type Profile, profileOf } from "../map/profile.ts"
+import { voidAsks } from "../session/asks.ts"
+import { closeOpen, endSession, ensureStarted } from "../session/lifecycle.ts"
+import { applyMoment } from "../session/rules.ts"
+import { onVerdictDue, VERDICT_DELAY_MS } from "../session/runs.ts"
+import type { Scene } from "../session/scene.ts"
+import { isOpen, type SessionState } from "../session/state.ts"
+import type { Emitter } from "./emitter.ts"
+import { Instances, type LiveInstance } from "./instances.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Timers } from "./shelf.ts"
+
+/** A batch whose shell was checked at the door; each moment is judged on its own by `read`. */
+export interface Batch {
+  instance: LiveInstance["instance"]
+  first: number
+  dropped: Record<string, number> | undefined
+  moments: readonly unknown[]
+}
+
+export interface IntakeParts {
+  ledger: Ledger<SessionState>
+  emitter: Emitter
+  /** Epoch milliseconds, by the service's clock. */
+  now: () => number
+  timers: Timers
+  /** Checks one moment; `fallback` is its index if it has none. */
+  read: (value: unknown, fallback: number) => { moment: Moment } | { rejection: Rejection }
+  /** Told of a moment that could not be applied: a fault of ours. */
+  onFault: (error: unknown) => void
+}
+
+/** How often leases are looked at. */
+const WATCH_MS = 5_000
+/** A watch that comes this late means that the machine slept. */
+const SLEPT_MS = 20_000
+/** A session is taken for new if its `session.created` is that young; else it is met in the middle. */
+const FRESH_MS = 60_000
+
+export class Intake {
+  readonly counts = { batches: 0, moments: 0, repeated: 0, rejected: 0, dropped: 0 }
+  private readonly instances = new Instances()
+  private readonly verdicts = new Map<string, unknown>()
+  private watch: unknown
+  private watchedAt: number
+
+  constructor(private readonly parts: IntakeParts) {
+    this.watchedAt = parts.now()
+  }
+
+  /** Takes up what an earlier process left open, and starts watching leases. */
+  start(): void {
+    const now = this.parts.now()
+    for (const { key, state } of this.parts.ledger.openSessions()) {
+      const profile = profileOf(key.agent)
+      if (profile === undefined || state.instance === undefined || key.session === undefined) continue
+      const live =
+        this.instances.get(state.instance) ??
+        this.instances.add(
+          { id: state.instance, agent: key.agent, directory: "", mode: "unknown", plugin: "" },
+          profile,
+          now,
+          true,
+        )
+      live.sessions.add(key.session)
+    }
+    this.watchNext()
+  }
+
+  /** Applies one batch. Durable when it returns, unless the answer says `degraded`. */
+  apply(batch: Batch): MomentAck {
+    const { ledger, emitter } = this.parts
+    this.counts.batches += 1
+    const live = this.meet(batch)
+    const rejected: Rejection[] = []
+    let next = Math.max(ledger.next(batch.instance.id) ?? batch.first, 0)
+    this.tellDropped(live, batch)
+    batch.moments.forEach((value, offset) => {
+      const read = this.parts.read(value, batch.first + offset)
+      const n = "moment" in read ? read.moment.n : read.rejection.n
+      if (n < next) {
+        this.counts.repeated += 1
+        return
+      }
+      next = n + 1
+      const rejection = "moment" in read ? this.applyOne(live, read.moment) : read.rejection
+      if (rejection === undefined) this.counts.moments += 1
+      else rejected.push(rejection)
+    })
+    emitter.write()
+    this.counts.rejected += rejected.length
+    ledger.acknowledge(batch.instance.id, next)
+    return { next, rejected, ...(ledger.degraded ? { degraded: true } : {}) }
+  }
+
+  /** Says that the agents are gone from here, and stops all timers. Open runs stay open for the next process. */
+  stop(): void {
+    this.parts.timers.clear(this.watch)
+    for (const handle of this.verdicts.values()) this.parts.timers.clear(handle)
+    this.verdicts.clear()
+    const agents = new Set(
+      this.instances.all().flatMap((live) => (live.lapsedAt === undefined ? [live.profile] : [])),
+    )
+    for (const profile of agents) this.parts.emitter.presence(profile, "offline", this.parts.now())
+  }
+
+  /** Instances whose lease holds, and sessions they speak for. */
+  get population(): { instances: number; sessions: number } {
+    const live = this.instances.all().filter((one) => one.lapsedAt === undefined)
+    return { instances: live.length, sessions: live.reduce((sum, one) => sum + one.sessions.size, 0) }
+  }
+
+  private meet(batch: Batch): LiveInstance {
+    const { instance } = batch
+    const now = this.parts.now()
+    const known = this.instances.get(instance.id)
+    if (known !== undefined && !known.recovered && known.lapsedAt === undefined) {
+      known.instance = instance
+      known.renewedAt = now
+      return known
+    }
+    const profile = known?.profile ?? requireProfile(instance.agent)
+    const isFirst = this.instances.present(profile.agent) === 0 || known?.recovered === true
+    const live = known ?? this.instances.add(instance, profile, now, false)
+    live.instance = instance
+    live.renewedAt = now
+    const wasRecovered = live.recovered
+    live.recovered = false
+    delete live.lapsedAt
+    if (isFirst) this.parts.emitter.presence(profile, "online", now)
+    this.turn(live, live.ownSession, {
+      at: now,
+      fresh: batch.first === 0,
+      act: (scene) => ensureStarted(scene, { directory: instance.directory }),
+    })
+    // A verdict that was waited for when the last process died is waited for again, from now.
+    if (wasRecovered) for (const session of live.sessions) this.resumeVerdict(live, session)
+    return live
+  }
+
+  private resumeVerdict(live: LiveInstance, session: string): void {
+    const state = this.parts.emitter.stateOf(live.profile.agent, session)
+    if (state?.run?.idleAt !== undefined) this.wake(live, session, VERDICT_DELAY_MS)
+  }
+
+  private applyOne(live: LiveInstance, moment: Moment): Rejection | undefined {
+    try {
+      if (moment.kind === "dispose") this.dispose(live, moment)
+      else {
+        const session = sessionOf(moment) ?? live.ownSession
+        live.sessions.add(session)
+        this.turn(live, session, {
+          at: moment.at,
+          fresh: isFresh(moment),
+          moment,
+          act: (scene) => applyMoment(scene, moment),
+        })
+      }
+      return undefined
+    } catch (error) {
+      this.parts.onFault(error)
+      return { n: moment.n, reason: "the service could not apply it; its own log says why" }
+    }
+  }
+
+  private turn(
+    live: LiveInstance,
+    session: string,
+    how: { at: number; fresh?: boolean; moment?: Moment; act: (scene: Scene) => void },
+  ): void {
+    const { moment } = how
+    this.parts.emitter.turn({
+      session,
+      fresh: how.fresh ?? false,
+      profile: live.profile,
+      instance: live.instance,
+      at: how.at,
+      ...(moment === undefined ? {} : { moment }),
+      wake: (delayMs) => this.wake(live, session, delayMs),
+      act: how.act,
+    })
+  }
+
+  private wake(live: LiveInstance, session: string, delayMs: number): void {
+    const { timers, now, emitter, onFault } = this.parts
+    const id = `${live.profile.agent}/${session}`
+    timers.clear(this.verdicts.get(id))
+    const due = () => {
+      this.verdicts.delete(id)
+      try {
+        this.turn(live, session, { at: now(), act: onVerdictDue })
+        emitter.write()
+      } catch (error) {
+        // The run stays open and is judged on the next prompt or lapse.
+        onFault(error)
+      }
+    }
+    this.verdicts.set(id, timers.set(due, delayMs))
+  }
+
+  private dispose(live: LiveInstance, moment: Extract<Moment, { kind: "dispose" }>): void {
+    for (const session of live.sessions) {
+      if (session === live.ownSession) continue
+      this.turn(live, session, { at: moment.at, moment, act: (scene) => closeOpen(scene, "disposed") })
+    }
+    this.turn(live, live.ownSession, {
+      at: moment.at,
+      moment,
+      act: (scene) => endSession(scene, "normal", "disposed"),
+    })
+    this.leave(live, moment.at)
+    this.instances.remove(live.instance.id)
+  }
+
+  private leave(live: LiveInstance, at: number): void {
+    const others = this.instances.present(live.profile.agent) - (live.lapsedAt === undefined ? 1 : 0)
+    if (others === 0) this.parts.emitter.presence(live.profile, "offline", at)
+  }
+
+  private tellDropped(live: LiveInstance, batch: Batch): void {
+    const kinds = batch.dropped
+    if (kinds === undefined) return
+    const total = Object.values(kinds).reduce((sum, count) => sum + count, 0)
+    const report = `${batch.first} ${JSON.stringify(kinds)}`
+    if (total === 0 || live.lastDropped === report) return
+    live.lastDropped = report
+    this.counts.dropped += total
+    this.turn(live, live.ownSession, {
+      at: this.parts.now(),
+      act: (scene) =>
+        scene.emit({
+          type: `x.${live.profile.namespace}.moments.dropped`,
+          severity: "warning",
+          data: { count: total, kinds },
+        }),
+    })
+  }
+
+  private watchNext(): void {
+    this.watchedAt = this.parts.now()
+    this.watch = this.parts.timers.set(() => {
+      try {
+        this.watchLeases()
+      } catch (error) {
+        // The next watch tries again.
+        this.parts.onFault(error)
+      }
+      this.watchNext()
+    }, WATCH_MS)
+  }
+
+  /** One look at the leases; a timer calls it, and tests do. */
+  watchLeases(): void {
+    const { emitter, now } = this.parts
+    const at = now()
+    if (at - this.watchedAt > WATCH_MS + SLEPT_MS) this.instances.renewAll(at)
+    for (const live of this.instances.overdue(at)) this.lapse(live, at)
+    for (const live of this.instances.forgotten(at)) {
+      for (const session of live.sessions) this.turn(live, session, { at, act: voidAsks })
+      this.instances.remove(live.instance.id)
+    }
+    emitter.mendHoles(profileOf, at)
+    emitter.write()
+  }
+
+  private lapse(live: LiveInstance, at: number): void {
+    this.leave(live, at)
+    live.lapsedAt = at
+    for (const session of live.sessions) {
+      if (session === live.ownSession) continue
+      const state = this.parts.emitter.stateOf(live.profile.agent, session)
+      // A session that another instance took over is not this one's to close.
+      if (state === undefined || !isOpen(state) || state.instance !== live.instance.id) continue
+      this.turn(live, session, { at, act: (scene) => closeOpen(scene, "lapsed") })
+    }
+    this.turn(live, live.ownSession, { at, act: (scene) => endSession(scene, "timeout", "lapsed") })
+  }
+}
+
+function requireProfile(agent: string): Profile {
+  const profile = profileOf(agent)
+  if (profile === undefined) throw new Error("an instance of an unknown agent passed the door")
+  return profile
+}
+
+/** Whether this is a session's own beginning, and not a late word of one whose record was lost. */
+function isFresh(moment: Moment): boolean {
+  if (moment.kind !== "bus" || moment.event.type !== "session.created") return false
+  const created = numberOf(objectOf(objectOf(moment.event.properties.info).time).created)
+  return created !== undefined && Math.abs(moment.at - created) < FRESH_MS
+}

@@ -1,0 +1,83 @@
+/**
+ * Listens on the TCP address and on the Unix socket, both with the same app. The socket comes first for the plugin:
+ * a loopback `fetch` obeys HTTP_PROXY and would hand everything to the proxy, the socket does not.
+ */
+import { chmodSync, rmSync } from "node:fs"
+import type { Config } from "../config.ts"
+
+/** Paths longer than this do not fit a socket address on any system we know. */
+const MAX_SOCKET_PATH = 100
+/** Headroom above the bound, so that a body slightly over it still gets our own answer. */
+const BODY_HEADROOM = 1024 * 1024
+
+export type Listening =
+  | {
+      kind: "listening"
+      url: string
+      /** Absent where no socket could be made. */
+      socket: string | undefined
+      warning: string | undefined
+      /** Ends both listeners once the requests under way are answered. May be called twice. */
+      close: () => Promise<void>
+    }
+  | { kind: "refused"; detail: string }
+
+/** Starts listening, or says in one line why not and what to do. */
+export function listen(
+  config: Config,
+  socketPath: string,
+  fetch: (request: Request) => Response | Promise<Response>,
+): Listening {
+  const maxRequestBodySize = config.maxBody + BODY_HEADROOM
+  const tcp = attempt(() =>
+    Bun.serve({ hostname: config.host, port: config.port, maxRequestBodySize, fetch }),
+  )
+  if ("fault" in tcp) {
+    return {
+      kind: "refused",
+      detail: `port ${config.port} on ${config.host} cannot be used (${tcp.fault}); stop what listens there or give another with --port or AEP_OPENCODE_PORT`,
+    }
+  }
+  const unix = listenUnix(socketPath, maxRequestBodySize, fetch)
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host
+  return {
+    kind: "listening",
+    url: `http://${host}:${config.port}`,
+    socket: "server" in unix ? socketPath : undefined,
+    warning: "warning" in unix ? unix.warning : undefined,
+    close: async () => {
+      await Promise.all([tcp.server.stop(), "server" in unix ? unix.server.stop() : undefined])
+    },
+  }
+}
+
+function listenUnix(
+  path: string,
+  maxRequestBodySize: number,
+  fetch: (request: Request) => Response | Promise<Response>,
+): { server: { stop: () => Promise<void> } } | { warning: string } {
+  if (path.length > MAX_SOCKET_PATH) {
+    return {
+      warning: `no Unix socket: the path of AEP_HOME is too long for one; plugins use TCP, where HTTP_PROXY needs NO_PROXY=127.0.0.1`,
+    }
+  }
+  const unix = attempt(() => {
+    // Left behind by a process that was killed; the lock of the home says that it is nobody's.
+    rmSync(path, { force: true })
+    const server = Bun.serve({ unix: path, maxRequestBodySize, fetch })
+    chmodSync(path, 0o600)
+    return server
+  })
+  if ("server" in unix) return unix
+  return {
+    warning: `no Unix socket (${unix.fault}); plugins use TCP, where HTTP_PROXY needs NO_PROXY=127.0.0.1`,
+  }
+}
+
+function attempt<S>(open: () => S): { server: S } | { fault: string } {
+  try {
+    return { server: open() }
+  } catch (error) {
+    return { fault: error instanceof Error && "code" in error ? String(error.code) : "unknown fault" }
+  }
+}
