@@ -290,11 +290,13 @@ function countBytes(text) {
 
 // plugin/src/drops.ts
 var MOST_KINDS = 100;
+var MOST_CHARACTERS = 128;
 function createDrops() {
   const counts = new Map;
   return {
     count(kind) {
-      const key = counts.has(kind) || counts.size < MOST_KINDS ? kind : "other";
+      const name = kind.slice(0, MOST_CHARACTERS);
+      const key = counts.has(name) || counts.size < MOST_KINDS ? name : "other";
       counts.set(key, (counts.get(key) ?? 0) + 1);
     },
     snapshot() {
@@ -330,14 +332,16 @@ function directoryOf(context) {
 var VERSION = "0.1.0";
 
 // plugin/src/instance.ts
+var MOST_PATH = 4096;
+var MOST_VERSION = 128;
 function createInstance(context, host) {
   const kilo = host.env.KILO === "1";
-  const worktree = asText(asFields(context).worktree);
-  const version = kilo ? asText(host.env.KILOCODE_VERSION) : undefined;
+  const worktree = asText(asFields(context).worktree)?.slice(0, MOST_PATH);
+  const version = kilo ? asText(host.env.KILOCODE_VERSION)?.slice(0, MOST_VERSION) : undefined;
   return {
     id: crypto.randomUUID(),
     agent: kilo ? "kilocode" : "opencode",
-    directory: directoryOf(context),
+    directory: directoryOf(context).slice(0, MOST_PATH),
     ...worktree === undefined ? {} : { worktree },
     ...version === undefined ? {} : { version },
     mode: modeOf(host.argv),
@@ -355,7 +359,7 @@ function versionIn(event) {
   const created = asFields(event);
   if (created.type !== "session.created")
     return;
-  return asText(asFields(asFields(created.properties).info).version);
+  return asText(asFields(asFields(created.properties).info).version)?.slice(0, MOST_VERSION);
 }
 
 // plugin/src/credential.ts
@@ -368,12 +372,12 @@ async function doorCredential(key) {
 }
 
 // plugin/src/plugin-file.ts
-var MOST_CHARACTERS = 64 * 1024;
+var MOST_CHARACTERS2 = 64 * 1024;
 async function readPluginFile(home, timeoutMs) {
   try {
     const answer = await fetch(fileUrl(`${home}/plugin.json`), { signal: AbortSignal.timeout(timeoutMs) });
     const text = await answer.text();
-    if (text.length > MOST_CHARACTERS)
+    if (text.length > MOST_CHARACTERS2)
       return;
     return readMembers(JSON.parse(text));
   } catch {
@@ -653,7 +657,7 @@ function trimMoment(hook, input, output, memory) {
     case "tool.execute.before":
       return isToolInput(input) ? { kind: "tool.before", input, output: isFields(output) ? output : {} } : undefined;
     case "tool.execute.after":
-      return isToolInput(input) ? { kind: "tool.after", input, output } : undefined;
+      return isToolInput(input) ? { kind: "tool.after", input, output: output ?? {} } : undefined;
     case "chat.message":
       return { kind: "chat.message", input, output: asFields(output) };
     case "permission.ask": {
@@ -846,6 +850,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
   let retry;
   let heartbeat;
   let owed = false;
+  let told;
   let closing = false;
   let batchItems = pace.batchItems;
   let strikes = 0;
@@ -876,7 +881,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
   }
   async function deliver() {
     const items = queue.take(batchItems, pace.batchBytes);
-    const told = drops.snapshot();
+    told ??= drops.snapshot();
     const body = writeBatch(header(), items, told);
     sentAt = now();
     let outcome = await link.send(body);
@@ -889,7 +894,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
     queue.release();
     switch (outcome.kind) {
       case "accepted":
-        return accept(outcome.next, items, told);
+        return accept(outcome.next, items);
       case "refused":
         return split(items);
       case "absent":
@@ -899,7 +904,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
         return rest(false);
     }
   }
-  function accept(next, items, told) {
+  function accept(next, items) {
     const first = items[0];
     const last = items.at(-1);
     if (first !== undefined && next <= first.n)
@@ -907,6 +912,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
     if (last !== undefined)
       queue.acknowledge(Math.min(next, last.n + 1));
     drops.acknowledge(told);
+    told = undefined;
     breaker.succeed();
     batchItems = Math.min(pace.batchItems, batchItems * 2);
     strikes = 0;

@@ -1,6 +1,7 @@
 /**
  * Counts of moments that will never be sent, by bus type or kind, until the service has acknowledged hearing of
- * them. Bounded: beyond 100 kinds the rest is counted together.
+ * them. Bounded: beyond 100 kinds the rest is counted together, and names are cut to 128
+ * characters (a bus type may be anything).
  */
 
 /** Counts by kind, as `dropped` of a batch. */
@@ -16,13 +17,15 @@ export interface Drops {
 }
 
 const MOST_KINDS = 100
+const MOST_CHARACTERS = 128
 
 /** Empty counters. */
 export function createDrops(): Drops {
   const counts = new Map<string, number>()
   return {
     count(kind) {
-      const key = counts.has(kind) || counts.size < MOST_KINDS ? kind : "other"
+      const name = kind.slice(0, MOST_CHARACTERS)
+      const key = counts.has(name) || counts.size < MOST_KINDS ? name : "other"
       counts.set(key, (counts.get(key) ?? 0) + 1)
     },
     snapshot() {

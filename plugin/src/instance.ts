@@ -7,16 +7,20 @@ import { asFields, asText } from "./fields.ts"
 import { directoryOf, type Host } from "./host.ts"
 import { VERSION } from "./version.ts"
 
+/** Bounds of the service's door, in characters: an instance it refuses would cost every batch. */
+const MOST_PATH = 4096
+const MOST_VERSION = 128
+
 /** A new instance with a random id. `context` is the plugin function's first argument. */
 export function createInstance(context: unknown, host: Host): Instance {
   const kilo = host.env.KILO === "1"
-  const worktree = asText(asFields(context).worktree)
-  const version = kilo ? asText(host.env.KILOCODE_VERSION) : undefined
+  const worktree = asText(asFields(context).worktree)?.slice(0, MOST_PATH)
+  const version = kilo ? asText(host.env.KILOCODE_VERSION)?.slice(0, MOST_VERSION) : undefined
   return {
     id: crypto.randomUUID(),
     // Kilo sets OPENCODE=1 as well, so only its own mark tells the two apart.
     agent: kilo ? "kilocode" : "opencode",
-    directory: directoryOf(context),
+    directory: directoryOf(context).slice(0, MOST_PATH),
     ...(worktree === undefined ? {} : { worktree }),
     ...(version === undefined ? {} : { version }),
     mode: modeOf(host.argv),
@@ -41,5 +45,5 @@ export function modeOf(argv: readonly string[]): AgentMode {
 export function versionIn(event: unknown): string | undefined {
   const created = asFields(event)
   if (created.type !== "session.created") return undefined
-  return asText(asFields(asFields(created.properties).info).version)
+  return asText(asFields(asFields(created.properties).info).version)?.slice(0, MOST_VERSION)
 }

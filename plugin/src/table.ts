@@ -100,7 +100,7 @@ export function trimMoment(
         ? { kind: "tool.before", input, output: isFields(output) ? output : {} }
         : undefined
     case "tool.execute.after":
-      return isToolInput(input) ? { kind: "tool.after", input, output } : undefined
+      return isToolInput(input) ? { kind: "tool.after", input, output: output ?? {} } : undefined
     case "chat.message":
       return { kind: "chat.message", input, output: asFields(output) }
     case "permission.ask": {

@@ -45,6 +45,8 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
   let retry: (() => void) | undefined
   let heartbeat: (() => void) | undefined
   let owed = false
+  // Told again unchanged until acknowledged, so that the service can tell a repetition from more drops.
+  let told: Counts | undefined
   let closing = false
   let batchItems = pace.batchItems
   let strikes = 0
@@ -80,7 +82,7 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
   /** Sends one batch; true when the next may follow at once. */
   async function deliver(): Promise<boolean> {
     const items = queue.take(batchItems, pace.batchBytes)
-    const told = drops.snapshot()
+    told ??= drops.snapshot()
     const body = writeBatch(header(), items, told)
     sentAt = now()
     let outcome = await link.send(body)
@@ -93,7 +95,7 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
     queue.release()
     switch (outcome.kind) {
       case "accepted":
-        return accept(outcome.next, items, told)
+        return accept(outcome.next, items)
       case "refused":
         return split(items)
       case "absent":
@@ -104,13 +106,14 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
     }
   }
 
-  function accept(next: number, items: Item[], told: Counts | undefined): boolean {
+  function accept(next: number, items: Item[]): boolean {
     const first = items[0]
     const last = items.at(-1)
     // An answer that acknowledges nothing would be asked for without end.
     if (first !== undefined && next <= first.n) return rest(false)
     if (last !== undefined) queue.acknowledge(Math.min(next, last.n + 1))
     drops.acknowledge(told)
+    told = undefined
     breaker.succeed()
     batchItems = Math.min(pace.batchItems, batchItems * 2)
     strikes = 0

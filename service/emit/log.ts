@@ -34,7 +34,7 @@ export type Appended =
 
 interface Handle {
   fd: number
-  /** Size was compared with what the ledger expects since the file was opened or a write failed. */
+  /** The size was compared with what is expected; once per descriptor, since a failed write closes it. */
   checked: boolean
 }
 
@@ -78,25 +78,10 @@ export class LogFiles {
   /** Writes `bytes` at the end of a file that is expected to hold `size` bytes; what stands beyond is the rest of
    *  a failed write and is cut off first. */
   append(file: string, size: number, bytes: Uint8Array): Appended {
-    try {
-      const handle = this.open(file)
-      if (!handle.checked) {
-        const found = fstatSync(handle.fd).size
-        if (found < size) return { kind: "shrunk", size: found }
-        if (found > size) ftruncateSync(handle.fd, size)
-        handle.checked = true
-      }
-      handle.checked = false
-      const written = writeSync(handle.fd, bytes)
-      if (written === bytes.byteLength) {
-        handle.checked = true
-        return { kind: "written", size: size + written }
-      }
-      ftruncateSync(handle.fd, size)
-      return { kind: "failed", code: "ESHORT" }
-    } catch (fault) {
-      return { kind: "failed", code: systemCode(fault) }
-    }
+    const appended = this.tryAppend(file, size, bytes)
+    // A new descriptor sees what has become of the place: another file, a disk mounted again.
+    if (appended.kind !== "written") this.release(file)
+    return appended
   }
 
   /** Cuts a file to its first `size` bytes. Returns the system's code when that cannot be done; then the next
@@ -121,6 +106,24 @@ export class LogFiles {
   /** Closes all descriptors; may be called twice. */
   close(): void {
     for (const file of [...this.handles.keys()]) this.release(file)
+  }
+
+  private tryAppend(file: string, size: number, bytes: Uint8Array): Appended {
+    try {
+      const handle = this.open(file)
+      if (!handle.checked) {
+        const found = fstatSync(handle.fd).size
+        if (found < size) return { kind: "shrunk", size: found }
+        if (found > size) ftruncateSync(handle.fd, size)
+        handle.checked = true
+      }
+      const written = writeSync(handle.fd, bytes)
+      if (written === bytes.byteLength) return { kind: "written", size: size + written }
+      ftruncateSync(handle.fd, size)
+      return { kind: "failed", code: "ESHORT" }
+    } catch (fault) {
+      return { kind: "failed", code: systemCode(fault) }
+    }
   }
 
   private open(file: string): Handle {
