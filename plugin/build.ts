@@ -32,7 +32,17 @@ const BANNER = `/**
 const GLOBALS = new Set([
   ...["globalThis", "undefined", "Object", "Array", "Number", "Map", "Set", "WeakMap", "Symbol", "Promise"],
   ...["Math", "Date", "JSON", "Reflect", "Uint8Array", "ArrayBuffer", "RangeError", "encodeURIComponent"],
-  ...["fetch", "AbortSignal", "URL", "TextEncoder", "TextDecoder", "crypto", "setTimeout", "clearTimeout"],
+  ...[
+    "fetch",
+    "AbortController",
+    "AbortSignal",
+    "URL",
+    "TextEncoder",
+    "TextDecoder",
+    "crypto",
+    "setTimeout",
+    "clearTimeout",
+  ],
 ])
 
 /** Members of the process that may be read, always through `globalThis.process?.`. */
@@ -124,11 +134,16 @@ function scanProcess(tokens: Token[]): string[] {
   return faults
 }
 
+/** Kinds of token that name something; some names of Node are keywords to this scanner. */
+const NAMES = new Set([
+  ...[SyntaxKind.Identifier, SyntaxKind.RequireKeyword, SyntaxKind.ModuleKeyword, SyntaxKind.GlobalKeyword],
+])
+
 function scanNames(tokens: Token[]): string[] {
   const faults: string[] = []
   for (const [index, token] of tokens.entries()) {
     if (token.kind === SyntaxKind.ImportKeyword) faults.push("uses import")
-    if (token.kind !== SyntaxKind.Identifier || token.text.length < 3) continue
+    if (!NAMES.has(token.kind) || token.text.length < 3) continue
     if (GLOBALS.has(token.text) || isMember(tokens, index)) continue
     if (token.text !== EXPORT || tokens[index - 1]?.text !== "as") faults.push(`uses ${token.text}`)
   }

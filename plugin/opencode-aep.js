@@ -95,7 +95,7 @@ function clipText(text, max) {
   const last = text.charCodeAt(keep - 1);
   if (last >= 55296 && last <= 56319)
     keep -= 1;
-  return `${text.slice(0, keep)}…[opencode-aep: ${text.length - keep} characters cut]`;
+  return `${text.slice(0, keep)}...[opencode-aep: ${text.length - keep} characters cut]`;
 }
 function clipStrings(value, max, path, cuts, depth = 0) {
   if (typeof value === "string") {
@@ -392,14 +392,14 @@ function fileUrl(path) {
 
 // plugin/src/post.ts
 var MOST_ANSWER_BYTES = 256 * 1024;
-async function postMoments(target, credential, body, timeoutMs) {
+async function postMoments(target, credential, body, signal) {
   try {
     const answer = await fetch(`${target.url}/opencode/moments`, {
       method: "POST",
       headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
       body,
       redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
       ...target.socket === undefined ? {} : { unix: target.socket }
     });
     return await judge(answer);
@@ -441,6 +441,8 @@ async function readText(answer) {
 // plugin/src/link.ts
 function createLink(explicit, requestMs) {
   let way;
+  let abandoned = false;
+  let current;
   const find = async () => {
     const file = explicit.home === undefined ? undefined : await readPluginFile(explicit.home, requestMs);
     const target = resolveTarget(explicit, file);
@@ -455,10 +457,19 @@ function createLink(explicit, requestMs) {
       }
       if (way === undefined)
         return { kind: "absent" };
-      return postMoments(way.target, way.credential, body, requestMs);
+      if (abandoned)
+        return { kind: "failed" };
+      const controller = new AbortController;
+      AbortSignal.timeout(requestMs).addEventListener("abort", () => controller.abort(), { once: true });
+      current = controller;
+      return postMoments(way.target, way.credential, body, controller.signal);
     },
     forget() {
       way = undefined;
+    },
+    abandon() {
+      abandoned = true;
+      current?.abort();
     }
   };
 }
@@ -980,6 +991,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
         }
       });
       over = true;
+      link.abandon();
     }
   };
 }

@@ -119,12 +119,17 @@ function start(config: Config): void {
   const stop = async (): Promise<void> => {
     if (stopping) return
     stopping = true
-    // Requests under way end first: what they were told is applied must be in the log we close.
-    await listening.close()
-    intake.stop()
-    ledger.close()
+    try {
+      // Requests under way end first: what they were told is applied must be in the log we close.
+      await listening.close()
+      intake.stop()
+      ledger.close()
+    } catch (error) {
+      complain(`the stop was not clean: ${errorName(error)}; the next start reads the logs again`)
+      process.exitCode = 1
+    }
     leaveHome(paths)
-    process.exit(0)
+    process.exit()
   }
   process.on("SIGTERM", stop)
   process.on("SIGINT", stop)

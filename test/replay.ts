@@ -1,18 +1,20 @@
 /**
  * Plays moments through the mapping, the session rules, the gate and the envelope, without disk or network: what a
  * pure suite needs to hold recordings against expected events. Time is the moments' own; the wait for a run's
- * verdict ends when a later moment, or the end of the replay, lies beyond it.
+ * verdict ends when a later moment, or the end of the replay, lies beyond it. Leases and dispose follow the intake.
  */
 import { createHash } from "node:crypto"
 import { digestOf } from "../service/capture/digest.ts"
+import { LAPSED_ASKS_MS, LEASE_MS } from "../service/emit/instances.ts"
 import { openTurn, type Voice } from "../service/emit/turn.ts"
 import { sessionOf } from "../service/map/moment.ts"
 import { type Profile, profileOf } from "../service/map/profile.ts"
+import { voidAsks } from "../service/session/asks.ts"
 import { closeOpen, endSession, ensureStarted } from "../service/session/lifecycle.ts"
 import { applyMoment } from "../service/session/rules.ts"
-import { onVerdictDue } from "../service/session/runs.ts"
+import { onVerdictDue, VERDICT_DELAY_MS } from "../service/session/runs.ts"
 import type { Scene } from "../service/session/scene.ts"
-import { initialState, type SessionState } from "../service/session/state.ts"
+import { initialState, isOpen, type SessionState } from "../service/session/state.ts"
 import type { AepEvent } from "../shared/aep.ts"
 import type { Instance, Moment } from "../shared/moments.ts"
 
@@ -25,74 +27,155 @@ export interface Replayed {
   refused: string[]
 }
 
-/** Replays one instance's moments. `end` says what happens after the last: nothing (time passes), or its dispose. */
+/** One moment and who told it. */
+export interface Step {
+  instance: Instance
+  moment: Moment
+}
+
+/** What happens after the last moment: waits for verdicts end, nothing at all, or the leases run out as well. */
+export type End = "time-passes" | "stop" | "leases-lapse"
+
+/** Replays one instance's moments. */
 export function replay(
   instance: Instance,
   moments: readonly Moment[],
-  end: "time-passes" | "stop" = "time-passes",
+  end: End = "time-passes",
 ): Replayed {
-  const profile = requireProfile(instance.agent)
-  const result: Replayed = { events: new Map(), states: new Map(), refused: [] }
-  const due = new Map<string, number>()
-  let ids = 0
-  const voice: Voice = {
-    host: "host-a",
-    newId: () => `E${String(++ids).padStart(6, "0")}`,
-    digest: (value) => digestOf(value, sha256Hex),
-    onRefused: (type, refusal) => result.refused.push(`${type}: ${refusal.field} ${refusal.code}`),
+  return replaySteps(
+    moments.map((moment) => ({ instance, moment })),
+    end,
+  )
+}
+
+/** Replays the moments of any number of instances of one agent. `earlier`: what a process before this one left. */
+export function replaySteps(steps: readonly Step[], end: End = "time-passes", earlier?: Replayed): Replayed {
+  const player = new Player(steps[0]?.instance.agent ?? "opencode", earlier)
+  for (const step of steps) player.play(step)
+  if (end !== "stop") player.settleDue(Number.POSITIVE_INFINITY)
+  if (end === "leases-lapse") player.lapse()
+  return player.result
+}
+
+class Player {
+  readonly result: Replayed
+  private readonly profile: Profile
+  private readonly due = new Map<string, { at: number; instance: Instance }>()
+  private readonly sessions = new Map<string, Set<string>>()
+  private readonly instances = new Map<string, Instance>()
+  private readonly voice: Voice
+  private now = 0
+
+  constructor(agent: string, earlier: Replayed | undefined) {
+    const profile = profileOf(agent)
+    if (profile === undefined) throw new Error(`no profile for ${agent}`)
+    this.profile = profile
+    this.result = earlier ?? { events: new Map(), states: new Map(), refused: [] }
+    let ids = [...this.result.events.values()].reduce((sum, events) => sum + events.length, 0)
+    this.voice = {
+      host: "host-a",
+      newId: () => `E${String(++ids).padStart(6, "0")}`,
+      digest: (value) => digestOf(value, sha256Hex),
+      onRefused: (type, refusal) =>
+        this.result.refused.push(`${type}: ${refusal.field} ${refusal.code} ${refusal.detail}`),
+    }
   }
-  const stateOf = (session: string): SessionState => {
-    const state = result.states.get(session) ?? initialState(profile.agent, session)
-    result.states.set(session, state)
-    return state
+
+  play({ instance, moment }: Step): void {
+    this.now = Math.max(this.now, moment.at)
+    this.settleDue(moment.at)
+    this.meet(instance, moment.at)
+    const own = ownSession(instance)
+    if (moment.kind !== "dispose") {
+      const session = sessionOf(moment) ?? own
+      this.sessions.get(instance.id)?.add(session)
+      this.turn(instance, session, moment.at, moment, (scene) => applyMoment(scene, moment))
+      return
+    }
+    for (const session of this.heldBy(instance)) {
+      this.turn(instance, session, moment.at, moment, (scene) => closeOpen(scene, "disposed"))
+    }
+    this.turn(instance, own, moment.at, moment, (scene) => endSession(scene, "normal", "disposed"))
+    this.instances.delete(instance.id)
   }
-  const turn = (
+
+  settleDue(until: number): void {
+    for (const [session, { at, instance }] of [...this.due].sort((a, b) => a[1].at - b[1].at)) {
+      if (at > until) continue
+      this.due.delete(session)
+      this.turn(instance, session, at, undefined, onVerdictDue)
+    }
+  }
+
+  lapse(): void {
+    const at = this.now + LEASE_MS
+    for (const instance of this.instances.values()) {
+      for (const session of this.heldBy(instance)) {
+        this.turn(instance, session, at, undefined, (scene) => closeOpen(scene, "lapsed"))
+      }
+      const own = ownSession(instance)
+      this.turn(instance, own, at, undefined, (scene) => endSession(scene, "timeout", "lapsed"))
+    }
+    for (const instance of this.instances.values()) {
+      for (const session of this.heldBy(instance)) {
+        this.turn(instance, session, at + LAPSED_ASKS_MS, undefined, voidAsks)
+      }
+    }
+  }
+
+  /** A process that goes on with what another left waits for that one's verdicts again. */
+  private meet(instance: Instance, at: number): void {
+    if (this.instances.has(instance.id)) return
+    this.instances.set(instance.id, instance)
+    const sessions = this.sessions.get(instance.id) ?? new Set()
+    this.sessions.set(instance.id, sessions)
+    this.turn(instance, ownSession(instance), at, undefined, (scene) => ensureStarted(scene, {}))
+    for (const [session, state] of this.result.states) {
+      if (state.instance !== instance.id || !isOpen(state)) continue
+      sessions.add(session)
+      if (state.run?.idleAt !== undefined) this.due.set(session, { at: at + VERDICT_DELAY_MS, instance })
+    }
+  }
+
+  /** Sessions with something open that no other instance has taken over since. */
+  private heldBy(instance: Instance): string[] {
+    return [...(this.sessions.get(instance.id) ?? [])].filter((session) => {
+      const state = this.result.states.get(session)
+      return (
+        session !== ownSession(instance) &&
+        state !== undefined &&
+        isOpen(state) &&
+        state.instance === instance.id
+      )
+    })
+  }
+
+  private turn(
+    instance: Instance,
     session: string,
     at: number,
     moment: Moment | undefined,
     act: (scene: Scene) => void,
-  ): void => {
-    const { scene, finish } = openTurn(voice, {
-      state: stateOf(session),
-      profile,
+  ): void {
+    const { states, events } = this.result
+    const state = states.get(session) ?? initialState(this.profile.agent, session)
+    states.set(session, state)
+    const { scene, finish } = openTurn(this.voice, {
+      state,
+      profile: this.profile,
       instance,
       at,
       ...(moment === undefined ? {} : { moment }),
-      wake: (delayMs) => due.set(session, at + delayMs),
+      wake: (delayMs) => this.due.set(session, { at: at + delayMs, instance }),
     })
     act(scene)
-    const events = result.events.get(session) ?? []
-    result.events.set(session, events)
-    const lines = finish(() => ({ epoch: 0, seq: events.length + 1000 }))
-    for (const line of lines) events.push({ ...JSON.parse(line), seq: events.length })
+    const told = events.get(session) ?? []
+    events.set(session, told)
+    let seq = told.length
+    for (const line of finish(() => ({ epoch: 0, seq: seq++ }))) told.push(JSON.parse(line))
   }
-  const settleDue = (until: number): void => {
-    for (const [session, at] of [...due].sort((a, b) => a[1] - b[1])) {
-      if (at > until) continue
-      due.delete(session)
-      turn(session, at, undefined, onVerdictDue)
-    }
-  }
-
-  const own = `instance-${instance.id}`
-  turn(own, moments[0]?.at ?? 0, undefined, (scene) => ensureStarted(scene, {}))
-  for (const moment of moments) {
-    settleDue(moment.at)
-    if (moment.kind === "dispose") {
-      for (const session of result.states.keys()) {
-        if (session === own) turn(own, moment.at, moment, (scene) => endSession(scene, "normal", "disposed"))
-        else turn(session, moment.at, moment, (scene) => closeOpen(scene, "disposed"))
-      }
-      continue
-    }
-    turn(sessionOf(moment) ?? own, moment.at, moment, (scene) => applyMoment(scene, moment))
-  }
-  if (end === "time-passes") settleDue(Number.POSITIVE_INFINITY)
-  return result
 }
 
-function requireProfile(agent: string): Profile {
-  const profile = profileOf(agent)
-  if (profile === undefined) throw new Error(`no profile for ${agent}`)
-  return profile
+function ownSession(instance: Instance): string {
+  return `instance-${instance.id}`
 }

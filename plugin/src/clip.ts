@@ -18,7 +18,8 @@ export function clipText(text: string, max: number): string {
   let keep = Math.max(0, max - MARKER_LENGTH)
   const last = text.charCodeAt(keep - 1)
   if (last >= 0xd800 && last <= 0xdbff) keep -= 1
-  return `${text.slice(0, keep)}…[opencode-aep: ${text.length - keep} characters cut]`
+  // The marker is ASCII: one wider character would double the memory of the whole text and slow its writing.
+  return `${text.slice(0, keep)}...[opencode-aep: ${text.length - keep} characters cut]`
 }
 
 /**

@@ -13,6 +13,8 @@ export interface Link {
   send(body: string): Promise<Outcome | { kind: "absent" }>
   /** Read the configuration anew before the next request. */
   forget(): void
+  /** Gives up the request in flight and sends none any more. */
+  abandon(): void
 }
 
 interface Way {
@@ -23,6 +25,8 @@ interface Way {
 /** A link that finds its target by what options and environment say, and by `plugin.json` in their home. */
 export function createLink(explicit: Explicit, requestMs: number): Link {
   let way: Way | undefined
+  let abandoned = false
+  let current: AbortController | undefined
 
   const find = async (): Promise<Way | undefined> => {
     const file = explicit.home === undefined ? undefined : await readPluginFile(explicit.home, requestMs)
@@ -39,10 +43,19 @@ export function createLink(explicit: Explicit, requestMs: number): Link {
         return { kind: "absent" }
       }
       if (way === undefined) return { kind: "absent" }
-      return postMoments(way.target, way.credential, body, requestMs)
+      if (abandoned) return { kind: "failed" }
+      const controller = new AbortController()
+      AbortSignal.timeout(requestMs).addEventListener("abort", () => controller.abort(), { once: true })
+      current = controller
+      return postMoments(way.target, way.credential, body, controller.signal)
     },
     forget() {
       way = undefined
+    },
+    abandon() {
+      // A request left pending would keep a process alive that ends by itself.
+      abandoned = true
+      current?.abort()
     },
   }
 }

@@ -18,12 +18,12 @@ export type Outcome =
 
 const MOST_ANSWER_BYTES = 256 * 1024
 
-/** Sends a body over the target's socket, or its URL when it names none. Settles within `timeoutMs`. */
+/** Sends a body over the target's socket, or its URL when it names none. Settles when `signal` aborts at the latest. */
 export async function postMoments(
   target: Target,
   credential: string,
   body: string,
-  timeoutMs: number,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   try {
     const answer = await fetch(`${target.url}/opencode/moments`, {
@@ -31,7 +31,7 @@ export async function postMoments(
       headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
       body,
       redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
       ...(target.socket === undefined ? {} : { unix: target.socket }),
     })
     return await judge(answer)

@@ -178,6 +178,7 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
         },
       })
       over = true
+      link.abandon()
     },
   }
 }

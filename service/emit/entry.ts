@@ -9,6 +9,7 @@ import { type LoggedEvent, type MarksOf, readGroups } from "./groups.ts"
 import { type LogFiles, systemCode } from "./log.ts"
 import { chooseFile, readFirstLine } from "./owner.ts"
 import {
+  isAfter,
   laterOf,
   type Plan,
   type Position,
@@ -106,6 +107,9 @@ function load<S>(
   const from = plan.kind === "fold" && snapshot !== undefined ? plan.from : 0
   const folds = plan.kind !== "lost" || snapshot === undefined
 
+  // A log that was away for a while and is back holds lines that the state has seen.
+  const isInSnapshot = (position: Position | undefined): boolean =>
+    snapshot !== undefined && row !== undefined && position !== undefined && isAfter(row, position)
   let last: Position | undefined
   let linesFolded = 0
   const id = sessionId(key)
@@ -115,8 +119,9 @@ function load<S>(
       : readGroups(path, from, folding.marksOf, (group, marks) => {
           if (marks !== undefined) context.cursors.note(marks, id)
           for (const event of group) {
-            last = laterOf(last, positionOf(event))
-            if (folds) folding.fold(state, event)
+            const position = positionOf(event)
+            last = laterOf(last, position)
+            if (folds && !isInSnapshot(position)) folding.fold(state, event)
           }
           linesFolded += group.length
         })

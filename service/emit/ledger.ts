@@ -95,14 +95,14 @@ export class Ledger<S> {
         return this.miss(entry, inTrouble.code, lines.length)
       }
     }
-    const start = entry.size
-    const appended = this.write(entry, lines)
+    const appended = this.write(entry, () => lines)
     if (appended.kind !== "written") {
       this.fail(entry, appended)
       return this.miss(entry, codeOf(appended), lines.length)
     }
-    const missed = entry.failing === undefined ? undefined : this.heal(entry)?.missed
-    return { kind: "written", file: entry.file, start, end: entry.size, ...(missed ? { missed } : {}) }
+    const { start, end } = appended
+    const missed = entry.key.session === undefined ? this.heal(entry)?.missed : undefined
+    return { kind: "written", file: entry.file, start, end, ...(missed === undefined ? {} : { missed }) }
   }
 
   /**
@@ -111,15 +111,18 @@ export class Ledger<S> {
    * the event was, and nobody may be told of them. Tries a failing log at most once a second.
    */
   mend(entry: SessionEntry<S>, build: (position: Position, gap: Gap) => string): MendResult {
-    const { gap, failing } = entry
-    if (gap === undefined || entry.key.session === undefined) return { kind: "whole" }
+    const { failing } = entry
+    if (entry.gap === undefined || entry.key.session === undefined) return { kind: "whole" }
     if (failing !== undefined) {
       if (this.parts.now() < failing.retryAtMs) return { kind: "waiting", code: failing.code }
       if (!this.reread(entry)) return { kind: "waiting", code: failing.code }
     }
-    const position = entry.bump ? { epoch: entry.epoch + 1, seq: 0 } : { epoch: entry.epoch, seq: entry.seq }
-    const start = entry.size
-    const appended = this.write(entry, [build(position, gap)])
+    let position: Position = entry
+    const appended = this.write(entry, () => {
+      const { bump, epoch, seq, gap } = entry
+      position = bump ? { epoch: epoch + 1, seq: 0 } : { epoch, seq }
+      return [build(position, gap ?? { reason: "degraded", missed: 0 })]
+    })
     if (appended.kind !== "written") {
       this.fail(entry, appended)
       return { kind: "waiting", code: codeOf(appended) }
@@ -128,7 +131,7 @@ export class Ledger<S> {
     entry.seq = position.seq + 1
     entry.bump = false
     this.heal(entry)
-    return { kind: "mended", file: entry.file, start, end: entry.size }
+    return { kind: "mended", file: entry.file, start: appended.start, end: appended.end }
   }
 
   /** Sessions in memory with a hole, so that a timer can mend those that say nothing more. */
@@ -203,15 +206,15 @@ export class Ledger<S> {
     return entry
   }
 
-  private write(entry: SessionEntry<S>, lines: readonly string[]): Appended {
-    for (const line of lines) {
-      if (line.includes(FEED))
-        throw new Error("an event line holds a line feed; serialise it with JSON.stringify")
+  private write(entry: SessionEntry<S>, lines: () => readonly string[]): Appended {
+    const { logs } = this.parts
+    let appended = logs.append(entry.file, entry.size, encodeLines(lines()))
+    // Somebody else was at the file: nothing is lost by going on behind what it holds now.
+    if (appended.kind === "misfit" && this.shelf.realign(entry)) {
+      appended = logs.append(entry.file, entry.size, encodeLines(lines()))
     }
-    const bytes = Buffer.from(lines.join(FEED) + FEED)
-    const appended = this.parts.logs.append(entry.file, entry.size, bytes)
     if (appended.kind === "written") {
-      entry.size = appended.size
+      entry.size = appended.end
       this.shelf.touch(entry)
     }
     return appended
@@ -225,26 +228,21 @@ export class Ledger<S> {
 
   private fail(entry: SessionEntry<S>, appended: Exclude<Appended, { kind: "written" }>): void {
     const isFirst = entry.failing === undefined
-    const nowMs = this.parts.now()
-    entry.failing = { code: codeOf(appended), retryAtMs: nowMs + RETRY_MS }
-    entry.gap ??= { reason: appended.kind === "shrunk" ? "lost-tail" : "degraded", missed: 0 }
+    entry.failing = { code: codeOf(appended), retryAtMs: this.parts.now() + RETRY_MS }
+    entry.gap ??= { reason: "degraded", missed: 0 }
     this.failing.add(entry)
-    if (appended.kind === "shrunk") {
-      // The log goes on from what is left of it; waiting would help nobody.
-      entry.size = appended.size
-      entry.failing.retryAtMs = nowMs
-    }
     if (!isFirst) return
     // Events now go out live with positions that no log holds. A kill must not give them to other events.
     entry.bump = true
-    const { initial } = this.parts.folding
-    const row = { ...this.shelf.row(entry), size: 0, state: initial(entry.key) }
+    // For a session without a row: one that has its log folded whole.
+    const row = { ...this.shelf.row(entry), size: 0, state: undefined }
     if (this.parts.store.distrust(row).kind === "failed") this.parts.soundness.withdraw()
     this.shelf.touch(entry)
   }
 
   private heal(entry: SessionEntry<S>): Gap | undefined {
-    const { gap } = entry
+    const { gap, failing } = entry
+    if (gap === undefined && failing === undefined) return undefined
     delete entry.gap
     delete entry.failing
     this.failing.delete(entry)
@@ -255,21 +253,19 @@ export class Ledger<S> {
   /** Tries to read a log again that could not be read; true when there is nothing (more) in the way. */
   private reread(entry: SessionEntry<S>): boolean {
     if (!entry.unread) return true
-    const again = this.shelf.read(entry.key, false).entry
-    if (again.unread) {
-      if (entry.failing !== undefined) entry.failing.retryAtMs = this.parts.now() + RETRY_MS
-      return false
-    }
-    // Positions told live meanwhile came from a seed, which lies above what a log counts up to.
-    const ahead = again.epoch > entry.epoch ? again : entry
-    const missed = (entry.gap?.missed ?? 0) + (again.gap?.missed ?? 0)
-    Object.assign(entry, again, { epoch: ahead.epoch, seq: ahead.seq, bump: true })
-    entry.gap = { reason: "degraded", missed }
-    this.shelf.nameFile(entry)
-    return true
+    if (this.shelf.realign(entry)) return true
+    if (entry.failing !== undefined) entry.failing.retryAtMs = this.parts.now() + RETRY_MS
+    return false
   }
 }
 
+function encodeLines(lines: readonly string[]): Buffer {
+  if (lines.some((line) => line.includes(FEED))) {
+    throw new Error("an event line holds a line feed; serialise it with JSON.stringify")
+  }
+  return Buffer.from(lines.join(FEED) + FEED)
+}
+
 function codeOf(appended: Exclude<Appended, { kind: "written" }>): string {
-  return appended.kind === "failed" ? appended.code : "ESHRUNK"
+  return appended.kind === "failed" ? appended.code : "EMISFIT"
 }

@@ -24,13 +24,13 @@ const FOREIGN_MODE = 0o077
 
 /**
  * `failed`: nothing of the group is in the file, or the rest of it goes before the next write; `code` is the
- * system's (`ENOSPC`, `EIO`, ...) or `ESHORT` for a write that took a part. `shrunk`: the file holds less than was
- * written to it before, so somebody cut or removed it; nothing was written.
+ * system's (`ENOSPC`, `EIO`, ...) or `ESHORT` for a write that took a part. `misfit`: the file holds more or less
+ * than was written to it, so somebody else was at it; nothing was written.
  */
 export type Appended =
-  | { kind: "written"; size: number }
+  | { kind: "written"; start: number; end: number }
   | { kind: "failed"; code: string }
-  | { kind: "shrunk"; size: number }
+  | { kind: "misfit" }
 
 interface Handle {
   fd: number
@@ -41,6 +41,8 @@ interface Handle {
 /** The files below one root. Not safe for two processes; the database's lock sees to that. */
 export class LogFiles {
   private readonly handles = new Map<string, Handle>()
+  /** Files with the rest of a failed write behind this size, as cutting them failed too. */
+  private readonly torn = new Map<string, number>()
 
   constructor(
     readonly root: string,
@@ -75,8 +77,7 @@ export class LogFiles {
     return this.handles.size
   }
 
-  /** Writes `bytes` at the end of a file that is expected to hold `size` bytes; what stands beyond is the rest of
-   *  a failed write and is cut off first. */
+  /** Writes `bytes` at the end of a file that is expected to hold `size` bytes. */
   append(file: string, size: number, bytes: Uint8Array): Appended {
     const appended = this.tryAppend(file, size, bytes)
     // A new descriptor sees what has become of the place: another file, a disk mounted again.
@@ -91,6 +92,7 @@ export class LogFiles {
       ftruncateSync(this.open(file).fd, size)
       return undefined
     } catch (fault) {
+      this.torn.set(file, size)
       return systemCode(fault)
     }
   }
@@ -113,13 +115,16 @@ export class LogFiles {
       const handle = this.open(file)
       if (!handle.checked) {
         const found = fstatSync(handle.fd).size
-        if (found < size) return { kind: "shrunk", size: found }
+        const isOurs = found === size || (found > size && this.torn.get(file) === size)
+        // A file that appears anew, say on a disk mounted again, is somebody's record and not cut on a guess.
+        if (!isOurs) return { kind: "misfit" }
         if (found > size) ftruncateSync(handle.fd, size)
+        this.torn.delete(file)
         handle.checked = true
       }
       const written = writeSync(handle.fd, bytes)
-      if (written === bytes.byteLength) return { kind: "written", size: size + written }
-      ftruncateSync(handle.fd, size)
+      if (written === bytes.byteLength) return { kind: "written", start: size, end: size + written }
+      this.cut(file, size)
       return { kind: "failed", code: "ESHORT" }
     } catch (fault) {
       return { kind: "failed", code: systemCode(fault) }

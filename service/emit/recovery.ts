@@ -68,7 +68,8 @@ export function resume(
   return { ...ahead, bump: true, gap: { reason: "lost-tail", missed: Math.max(lost, gap?.missed ?? 0) } }
 }
 
-function isAfter(a: Position, b: Position): boolean {
+/** Whether `a` stands later in the session's order than `b`. */
+export function isAfter(a: Position, b: Position): boolean {
   return a.epoch > b.epoch || (a.epoch === b.epoch && a.seq > b.seq)
 }
 

@@ -8,6 +8,7 @@ import { sessionId } from "./applied.ts"
 import type { Cursors } from "./cursors.ts"
 import { type Folding, type LoadContext, type Loaded, loadEntry, type SessionEntry } from "./entry.ts"
 import { type LogFiles, systemCode } from "./log.ts"
+import { laterOf } from "./recovery.ts"
 import type { Soundness } from "./soundness.ts"
 
 /** Delays in milliseconds; `set` returns what `clear` takes. */
@@ -76,9 +77,30 @@ export class SessionShelf<S> {
   /** Reads a session from the disk without putting it on the shelf. */
   read(key: SessionKey, fresh: boolean): Loaded<S> {
     const { logs, store, cursors, folding, distrust, now } = this.parts
-    const isTaken = (file: string) => this.files.has(file.toLowerCase())
+    const isTaken = (file: string): boolean => {
+      const holder = this.files.get(file.toLowerCase())
+      return holder !== undefined && sessionId(holder.key) !== sessionId(key)
+    }
     const context: LoadContext<S> = { logs, store, cursors, folding, distrust, nowMs: now(), isTaken }
     return loadEntry(key, fresh, context)
+  }
+
+  /** Takes a log as it is now for one that changed behind our back, or could not be read before. What is remembered
+   *  stays; the order goes on in a new epoch. Returns whether the log could be read. */
+  realign(entry: SessionEntry<S>): boolean {
+    // Fresh: where nothing is left, the position in memory counts, not a seed.
+    const { entry: found } = this.read(entry.key, true)
+    if (found.unread) return false
+    const missed = Math.max(entry.gap?.missed ?? 0, found.gap?.missed ?? 0)
+    const { state, gap } = entry
+    const isShorter = found.size < entry.size
+    const at = laterOf(entry, found) ?? found
+    const known = entry.unread ? {} : { state }
+    Object.assign(entry, found, known, { epoch: at.epoch, seq: at.seq, bump: true })
+    if (isShorter) entry.gap = { reason: "lost-tail", missed: Math.max(1, missed) }
+    else if (gap !== undefined) entry.gap = { ...gap, missed }
+    this.nameFile(entry)
+    return true
   }
 
   /** Keeps other sessions from taking the file of this one before its row says so. */
@@ -174,12 +196,9 @@ export class SessionShelf<S> {
   private compare(entry: SessionEntry<S>): void {
     if (entry.failing !== undefined) return
     try {
-      const size = this.parts.logs.size(entry.file) ?? 0
-      if (size >= entry.size) return
+      if ((this.parts.logs.size(entry.file) ?? 0) === entry.size) return
       this.parts.logs.release(entry.file)
-      entry.size = size
-      entry.bump = true
-      entry.gap = { reason: "lost-tail", missed: Math.max(1, entry.gap?.missed ?? 0) }
+      this.realign(entry)
     } catch (fault) {
       // The next write meets the same trouble and reports it.
       systemCode(fault)

@@ -7,6 +7,8 @@ import type { Config } from "../config.ts"
 
 /** Paths longer than this do not fit a socket address on any system we know. */
 const MAX_SOCKET_PATH = 100
+/** How long requests under way may take to end; one whose client hangs must not keep the service from stopping. */
+const DRAIN_MS = 2000
 /** Headroom above the bound, so that a body slightly over it still gets our own answer. */
 const BODY_HEADROOM = 1024 * 1024
 
@@ -46,7 +48,10 @@ export function listen(
     socket: "server" in unix ? socketPath : undefined,
     warning: "warning" in unix ? unix.warning : undefined,
     close: async () => {
-      await Promise.all([tcp.server.stop(), "server" in unix ? unix.server.stop() : undefined])
+      const servers = [tcp.server, ...("server" in unix ? [unix.server] : [])]
+      const drained = Promise.all(servers.map((server) => server.stop()))
+      await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, DRAIN_MS))])
+      await Promise.all(servers.map((server) => server.stop(true)))
     },
   }
 }
@@ -55,7 +60,7 @@ function listenUnix(
   path: string,
   maxRequestBodySize: number,
   fetch: (request: Request) => Response | Promise<Response>,
-): { server: { stop: () => Promise<void> } } | { warning: string } {
+): { server: { stop: (now?: boolean) => Promise<void> } } | { warning: string } {
   if (path.length > MAX_SOCKET_PATH) {
     return {
       warning: `no Unix socket: the path of AEP_HOME is too long for one; plugins use TCP, where HTTP_PROXY needs NO_PROXY=127.0.0.1`,

@@ -91,6 +91,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     const call = textOf(tool.call_id)
     if (call === undefined) return
     state.tools.set(call, { name: textOf(tool.name) ?? "", eventId: event.id, at: event.time })
+    remember(state.strangerCalls, call, "hook")
   },
   "tool.completed": endTool,
   "tool.failed": endTool,

@@ -38,7 +38,8 @@ export interface SessionState {
   candidate?: { message: string; at: number }
   /** Hint: the last reply seen, to tell a person's answer from what it took along. */
   lastReply?: { at: number; reply: string }
-  /** Hint: calls met in parts only (a user's own shell), with the status last told. */
+  /** Calls whose parts are no news: `hook` where one announced the call, else (hint) the status last told of a call
+   *  met in parts only, bounded. */
   strangerCalls: Map<string, string>
   /** Hint: the evidence last told of each message, as JSON. */
   told: Map<string, string>

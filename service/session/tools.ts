@@ -133,11 +133,15 @@ function tellLate(scene: Scene, input: ToolInput): void {
   )
 }
 
-/** A call no hook announced: the user's own shell command, which is no tool call of the agent (truth rule 2). */
+/**
+ * A call no hook announced: the user's own shell command, which is no tool call of the agent (truth rule 2). The
+ * parts of an announced call go on after its hooks (surface.md §3) and say nothing new.
+ */
 function tellStranger(scene: Scene, part: Json, status: string): void {
   const call = textOf(part.callID)
   if (call === undefined || scene.state.status === undefined || scene.state.status === "idle") return
-  if (scene.state.strangerCalls.get(call) === status) return
+  const told = scene.state.strangerCalls.get(call)
+  if (told === "hook" || told === status) return
   remember(scene.state.strangerCalls, call, status)
   scene.emit({
     type: `x.${scene.profile.namespace}.message.part.updated`,

@@ -12,8 +12,13 @@ export interface AgentEvent {
 
 export interface Bus {
   seen: () => readonly AgentEvent[]
-  /** The first event, past ones included, that fits. Throws with the types seen when the deadline passes. */
-  until: (what: string, deadlineMs: number, fits: (event: AgentEvent) => boolean) => Promise<AgentEvent>
+  /** The `times`-th event, past ones included, that fits. Throws with the types seen when the deadline passes. */
+  until: (
+    what: string,
+    deadlineMs: number,
+    fits: (event: AgentEvent) => boolean,
+    times?: number,
+  ) => Promise<AgentEvent>
   close: () => void
 }
 
@@ -26,11 +31,11 @@ export async function openBus(url: string): Promise<Bus> {
   void follow(response.body, events, stop.signal)
   return {
     seen: () => events,
-    until: (what, deadlineMs, fits) =>
+    until: (what, deadlineMs, fits, times = 1) =>
       waitFor(
         what,
         deadlineMs,
-        () => events.find(fits),
+        () => events.filter(fits)[times - 1],
         () => `seen: ${events.map(({ type }) => type).join(" ")}`,
       ),
     close: () => stop.abort(),

@@ -6,10 +6,10 @@ import type { Sandbox } from "./sandbox.ts"
 import type { Served } from "./serve.ts"
 import type { AgentVersion } from "./versions.ts"
 
-/** The sessions a drive made, by role: `main`, and `child` where there is one. */
+/** The sessions a drive made, by role: `main`, and others where there are any. */
 export type Roles = Record<string, string>
 
-/** What a log must say, by role: one digest a line (`digest.ts`), in order, nothing left out, nothing more. */
+/** What a log must say, by role: one line an event (`digest.ts`), in order, nothing left out, nothing more. */
 export type Expected = Record<string, readonly string[]>
 
 interface Plan {
@@ -17,7 +17,7 @@ interface Plan {
   name: string
   /** Condition and consequence, as a test's name. */
   title: string
-  /** From the prompt to the last expected event; starting the agent is not in it, except where it is the scenario. */
+  /** From the prompt to the last expected event; the start of a server is not in it, that of a process is. */
   budgetMs: number
   /** The agents that can show it; all when absent. */
   on?: (agent: AgentVersion) => boolean
@@ -27,10 +27,12 @@ interface Plan {
 /** Driven over the API of a server that is up. */
 export interface ServeScenario extends Plan {
   mode: "serve"
+  /** Where the plugin lies: the project's folder alone, or the user's as well. */
+  copies: "project" | "both"
   drive: (agent: Served, sandbox: Sandbox) => Promise<Roles>
 }
 
-/** A process of its own, which starts, works and ends; its session is found in what it left behind. */
+/** A process of its own, which starts, works and ends; its one session is found in what it left behind. */
 export interface ProcessScenario extends Plan {
   mode: "run" | "tui"
   drive: (sandbox: Sandbox) => Promise<void>

@@ -3,12 +3,13 @@
  * socket and TCP by turns. Keeps what was acknowledged, which is what the record is held against. What the agent
  * would do in between is not here.
  */
-import type { Instance } from "../../shared/moments.ts"
+
 import { writeMoment } from "../../plugin/src/bound.ts"
 import { createDrops } from "../../plugin/src/drops.ts"
 import { createLink, type Link } from "../../plugin/src/link.ts"
 import { PACE } from "../../plugin/src/pace.ts"
 import { createUplink } from "../../plugin/src/uplink.ts"
+import type { Instance } from "../../shared/moments.ts"
 import { waitFor } from "../agent/wait.ts"
 import type { Random } from "./random.ts"
 import type { Deed } from "./workload.ts"
@@ -48,7 +49,13 @@ export function createFeeder(
   random: Random,
   onWire: (wire: Wire) => void = () => undefined,
 ): Feeder {
-  const instance: Instance = { id, agent: "opencode", directory: "/home/dev/project", mode: "serve", plugin: "0.1.0" }
+  const instance: Instance = {
+    id,
+    agent: "opencode",
+    directory: "/home/dev/project",
+    mode: "serve",
+    plugin: "0.1.0",
+  }
   const off = { off: false, stream: false, home }
   // Another spelling of the same address: then the socket named beside the first one is not used.
   const roads: Link[] = [
@@ -78,6 +85,9 @@ export function createFeeder(
     },
     forget: () => {
       for (const road of roads) road.forget()
+    },
+    abandon: () => {
+      for (const road of roads) road.abandon()
     },
   }
   const uplink = createUplink({

@@ -63,7 +63,11 @@ export function faultsOf(record: SessionRecord): string[] {
       ids.add(id)
     }
     if (session === "") continue
-    faults.push(...orderFaults(session, lines), ...terminalFaults(session, lines), ...groupFaults(session, lines))
+    faults.push(
+      ...orderFaults(session, lines),
+      ...terminalFaults(session, lines),
+      ...groupFaults(session, lines),
+    )
   }
   return faults
 }
@@ -74,8 +78,11 @@ function orderFaults(session: string, lines: readonly Line[]): string[] {
   for (const line of lines) {
     if (line.session !== session) faults.push(`${session}: a line of ${line.session}`)
     const later =
-      before === undefined || line.epoch > before.epoch || (line.epoch === before.epoch && line.seq > before.seq)
-    if (!later) faults.push(`${session}: (${line.epoch}, ${line.seq}) after (${before?.epoch}, ${before?.seq})`)
+      before === undefined ||
+      line.epoch > before.epoch ||
+      (line.epoch === before.epoch && line.seq > before.seq)
+    if (!later)
+      faults.push(`${session}: (${line.epoch}, ${line.seq}) after (${before?.epoch}, ${before?.seq})`)
     before = line
   }
   return faults

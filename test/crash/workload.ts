@@ -52,10 +52,16 @@ export function createWorkload(name: string, random: Random): Workload {
 }
 
 function* liveThrough(session: string, random: Random): Generator<Deed> {
-  yield told(session, "session.created", { info: { id: session, time: { created: Date.now() } } }, "session.started")
+  yield told(
+    session,
+    "session.created",
+    { info: { id: session, time: { created: Date.now() } } },
+    "session.started",
+  )
   const turns = random.whole(1, MOST_TURNS)
   for (let turn = 0; turn < turns; turn += 1) yield* takeTurn(session, `${session}t${turn}`, random)
-  if (random.whole(0, 1) === 0) yield told(session, "session.deleted", { info: { id: session } }, "session.ended")
+  if (random.whole(0, 1) === 0)
+    yield told(session, "session.deleted", { info: { id: session } }, "session.ended")
 }
 
 function* takeTurn(session: string, turn: string, random: Random): Generator<Deed> {
@@ -83,7 +89,13 @@ function* callTool(session: string, call: string, random: Random): Generator<Dee
   const input = { tool: random.pick(["bash", "read", "edit"]), sessionID: session, callID: call }
   const args = { command: "x".repeat(random.whole(1, 4000)) }
   yield { session, body: { kind: "tool.before", input, output: { args } }, event: "tool.requested" }
-  const part = { type: "tool", sessionID: session, callID: call, tool: input.tool, state: { status: "running" } }
+  const part = {
+    type: "tool",
+    sessionID: session,
+    callID: call,
+    tool: input.tool,
+    state: { status: "running" },
+  }
   yield told(session, "message.part.updated", { part })
   if (random.whole(0, 2) === 0) {
     const request = `per_${call}`
@@ -101,5 +113,8 @@ function told(session: string, type: string, properties: Record<string, unknown>
 }
 
 function edited(file: string): Deed {
-  return { body: { kind: "bus", event: { type: "file.edited", properties: { file } } }, event: "x.opencode.file.edited" }
+  return {
+    body: { kind: "bus", event: { type: "file.edited", properties: { file } } },
+    event: "x.opencode.file.edited",
+  }
 }

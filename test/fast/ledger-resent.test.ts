@@ -1,6 +1,6 @@
 /** Moments sent again after a kill: skipped where their lines are, applied where they are not. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { copyFileSync, cpSync, existsSync, rmSync } from "node:fs"
+import { cpSync, rmSync } from "node:fs"
 import { AppliedMoments } from "../../service/emit/applied.ts"
 import type { Ledger } from "../../service/emit/ledger.ts"
 import { A, B, Home, type Ids, INSTANCE } from "./ledger-home.ts"
@@ -227,13 +227,4 @@ describe("memory of what was found", () => {
     found.note(marks(5), "s", 5)
     expect([found.has(INSTANCE, 4, "s"), found.has(INSTANCE, 5, "s")]).toEqual([false, true])
   })
-})
-
-test("the copy that stands for a kill holds the database's side file", () => {
-  const { ledger } = home.open()
-  apply(ledger, 0)
-  ledger.flush()
-  expect(existsSync(`${home.path}/opencode-aep.db-wal`)).toBe(true)
-  copyFileSync(`${home.path}/opencode-aep.db-wal`, `${home.path}/copy`)
-  ledger.close()
 })

@@ -22,7 +22,7 @@ describe("open log files", () => {
         const file = `a/${n}.jsonl`
         const appended = logs.append(file, sizes.get(file) ?? 0, bytes(`${round}\n`))
         expect(appended.kind).toBe("written")
-        if (appended.kind === "written") sizes.set(file, appended.size)
+        if (appended.kind === "written") sizes.set(file, appended.end)
         expect(logs.openHandles).toBeLessThanOrEqual(3)
       }
     }
@@ -40,18 +40,19 @@ describe("open log files", () => {
     // Behind an open descriptor a file may vanish unseen; behind a closed one its loss is noticed.
     rmSync(join(root, "a/1"))
     rmSync(join(root, "a/2"))
-    expect(logs.append("a/1", 4, bytes("z\n"))).toEqual({ kind: "written", size: 6 })
-    expect(logs.append("a/2", 2, bytes("z\n"))).toEqual({ kind: "shrunk", size: 0 })
+    expect(logs.append("a/1", 4, bytes("z\n"))).toEqual({ kind: "written", start: 4, end: 6 })
+    expect(logs.append("a/2", 2, bytes("z\n"))).toEqual({ kind: "misfit" })
     logs.close()
   })
 
-  test("what stands beyond the expected size is the rest of a failed write and goes first", () => {
+  test("a file that holds more or less than expected is not written to, and not cut", () => {
     const logs = new LogFiles(root)
     logs.append("a/1", 0, bytes("whole\n"))
     logs.close()
-    writeFileSync(join(root, "a/1"), "whole\nhal")
-    expect(logs.append("a/1", 6, bytes("next\n"))).toEqual({ kind: "written", size: 11 })
-    expect(readFileSync(join(root, "a/1"), "utf8")).toBe("whole\nnext\n")
+    expect(logs.append("a/1", 5, bytes("next\n"))).toEqual({ kind: "misfit" })
+    expect(logs.append("a/1", 7, bytes("next\n"))).toEqual({ kind: "misfit" })
+    expect(readFileSync(join(root, "a/1"), "utf8")).toBe("whole\n")
+    expect(logs.append("a/1", 6, bytes("next\n")).kind).toBe("written")
     logs.close()
   })
 

@@ -44,7 +44,7 @@ describe("a moment above the bound", () => {
     const moment = written(before({ filePath: "/a", content: "b".repeat(200_000) }))
     expect(moment.cut).toEqual(["output.args.content"])
     expect(moment).toMatchObject({ input: toolInput(), output: { args: { filePath: "/a" } } })
-    expect(JSON.stringify(moment)).toMatch(/b…\[opencode-aep: \d+ characters cut\]/)
+    expect(JSON.stringify(moment)).toMatch(/b\.\.\.\[opencode-aep: \d+ characters cut\]/)
   })
 
   test("keeps most of what fits", () => {

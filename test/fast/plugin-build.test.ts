@@ -74,5 +74,5 @@ describe("the scan finds", () => {
 test("the check exits 1 with the command to run when the committed file is stale", async () => {
   const folder = new URL("../..", import.meta.url).pathname
   const fresh = Bun.spawn([process.execPath, "plugin/build.ts", "--check"], { cwd: folder, stderr: "pipe" })
-  expect([await fresh.exited, await fresh.stderr.text()]).toEqual([0, ""])
+  expect([await fresh.exited, await new Response(fresh.stderr).text()]).toEqual([0, ""])
 })

@@ -13,7 +13,7 @@ const PROGRAM = `
   const input = { tool: "bash", sessionID: "s", callID: "c" }
   for (let n = 0; n < 300; n += 1) {
     await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" + n } } })
-    await hooks["tool.execute.before"]({ ...input }, { args: { n, content: "x".repeat(n * 300) } })
+    await hooks["tool.execute.before"]({ ...input }, { args: { n, content: "x".repeat(n === 9 ? 200000 : n * 30) } })
     await hooks["tool.execute.after"]({ ...input }, { output: n % 3 ? "o" : 1n })
     await hooks["chat.message"]({ sessionID: "s" }, { parts: [] })
     await hooks["permission.ask"]({ id: "per_" + n, get metadata() { throw new Error("planted") } }, {})
@@ -31,7 +31,11 @@ async function drive(env: Record<string, string>) {
     stdout: "pipe",
     stderr: "pipe",
   })
-  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   await rm(home, { recursive: true })
   return { out, err, code }
 }
