@@ -3,7 +3,7 @@
  * empty async hook as the floor, in fresh processes, in alternating order; medians of the processes' medians.
  * Client and service share the machine: the ratio to the floor and the order of magnitude are what travels.
  */
-import { mkdtemp } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { suitePort } from "../test/ports.ts"
@@ -32,13 +32,14 @@ const say = (line: string) => Bun.write(Bun.stdout, `${line}\n`)
 
 const up = await startReal(await home())
 const slow = startSlow(1000)
+const emptyHome = await home()
 const deadUrl = `http://127.0.0.1:${suitePort("bench", 2)}`
 const scenarios: Record<string, Record<string, string>> = {
   floor: {},
   up: up.env,
   slow: slow.env,
   dead: { AEP_OPENCODE_URL: deadUrl, AEP_OPENCODE_KEY: "bench" },
-  never: { AEP_HOME: await home() },
+  never: { AEP_HOME: emptyHome },
 }
 const cases: Case[] = SIZES.flatMap(({ size, count }) =>
   Object.entries(scenarios).map(([scenario, env]) => ({ scenario, size, count, env, samples: [] })),
@@ -53,6 +54,7 @@ for (let round = 0; round < rounds; round += 1) {
 }
 await up.stop()
 await slow.stop()
+await rm(emptyHome, { recursive: true })
 
 await say("size     scenario  call µs  (x floor)  p99 µs  awaited µs  CPU µs a call")
 for (const each of cases) {

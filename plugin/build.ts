@@ -166,23 +166,24 @@ function isMember(tokens: Token[], index: number): boolean {
   return false
 }
 
-async function main(check: boolean): Promise<number> {
+/**
+ * What is wrong with a committed drop-in, one sentence each: that it is not what the sources make (with the command
+ * that helps), and whatever the scan finds in what they make.
+ */
+export async function judgeDropIn(committed: string): Promise<string[]> {
   const text = await bundleDropIn()
   const faults = scanDropIn(text, await bundleShortNames())
-  if (
-    check &&
-    (await Bun.file(DROP_IN)
-      .text()
-      .catch(() => "")) !== text
-  ) {
-    faults.push(`is stale; run: ${BUILD_COMMAND}`)
-  }
-  if (faults.length > 0) {
-    await Bun.write(Bun.stderr, faults.map((fault) => `plugin/opencode-aep.js ${fault}\n`).join(""))
-    return 1
-  }
-  if (!check) await Bun.write(DROP_IN, text)
-  return 0
+  return committed === text ? faults : [...faults, `is stale; run: ${BUILD_COMMAND}`]
 }
 
-if (import.meta.main) process.exitCode = await main(Bun.argv.includes("--check"))
+/** `--check [file]` judges a file, the committed one unless named; without it the drop-in is written and judged. */
+async function main(args: string[]): Promise<number> {
+  const file = args[0] === "--check" ? (args[1] ?? DROP_IN) : DROP_IN
+  if (args[0] !== "--check") await Bun.write(DROP_IN, await bundleDropIn())
+  const found = Bun.file(file)
+  const faults = await judgeDropIn((await found.exists()) ? await found.text() : "")
+  await Bun.write(Bun.stderr, faults.map((fault) => `plugin/opencode-aep.js ${fault}\n`).join(""))
+  return faults.length === 0 ? 0 : 1
+}
+
+if (import.meta.main) process.exitCode = await main(Bun.argv.slice(2))

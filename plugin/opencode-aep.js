@@ -1089,8 +1089,9 @@ function claim(slot, speaker, subject) {
 function createHooks(slot, open) {
   const speaker = {};
   let spoke = false;
+  let disposed = false;
   const take = (hook, subject, input, output) => {
-    if (!claim(slot, speaker, subject))
+    if (!claim(slot, speaker, subject) || disposed)
       return;
     spoke = true;
     slot.core ??= open();
@@ -1128,6 +1129,7 @@ function createHooks(slot, open) {
     "permission.ask": observe("permission.ask"),
     dispose: async () => {
       try {
+        disposed = true;
         await end();
       } catch {}
     }

@@ -101,7 +101,8 @@ function keptToken(file: string): string {
 /** The key of an earlier start; an unreadable file is made anew, which only costs a re-read by the plugins. */
 function keptKey(file: string): string | undefined {
   try {
-    const { key } = JSON.parse(readText(file) ?? "{}")
+    const kept: unknown = JSON.parse(readText(file) ?? "{}")
+    const key = typeof kept === "object" && kept !== null && "key" in kept ? kept.key : undefined
     return typeof key === "string" && key !== "" ? key : undefined
   } catch (error) {
     if (error instanceof SyntaxError) return undefined

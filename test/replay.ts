@@ -37,11 +37,7 @@ export interface Step {
 export type End = "time-passes" | "stop" | "leases-lapse"
 
 /** Replays one instance's moments. */
-export function replay(
-  instance: Instance,
-  moments: readonly Moment[],
-  end: End = "time-passes",
-): Replayed {
+export function replay(instance: Instance, moments: readonly Moment[], end: End = "time-passes"): Replayed {
   return replaySteps(
     moments.map((moment) => ({ instance, moment })),
     end,
@@ -63,6 +59,7 @@ class Player {
   private readonly due = new Map<string, { at: number; instance: Instance }>()
   private readonly sessions = new Map<string, Set<string>>()
   private readonly instances = new Map<string, Instance>()
+  private readonly silent = new Set<string>()
   private readonly voice: Voice
   private now = 0
 
@@ -71,6 +68,7 @@ class Player {
     if (profile === undefined) throw new Error(`no profile for ${agent}`)
     this.profile = profile
     this.result = earlier ?? { events: new Map(), states: new Map(), refused: [] }
+    this.takeUp(agent)
     let ids = [...this.result.events.values()].reduce((sum, events) => sum + events.length, 0)
     this.voice = {
       host: "host-a",
@@ -123,9 +121,25 @@ class Player {
     }
   }
 
+  /** What an earlier process left open belongs to instances that may never speak again. */
+  private takeUp(agent: string): void {
+    for (const [session, state] of this.result.states) {
+      const id = state.instance
+      if (id === undefined || !isOpen(state)) continue
+      const silent: Instance = { id, agent, directory: "", mode: "unknown", plugin: "" }
+      if (!this.instances.has(id)) this.instances.set(id, silent)
+      this.sessions.set(id, (this.sessions.get(id) ?? new Set()).add(session))
+      this.silent.add(id)
+      this.now = Math.max(
+        this.now,
+        ...(this.result.events.get(session) ?? []).map(({ time }) => Date.parse(time)),
+      )
+    }
+  }
+
   /** A process that goes on with what another left waits for that one's verdicts again. */
   private meet(instance: Instance, at: number): void {
-    if (this.instances.has(instance.id)) return
+    if (this.instances.has(instance.id) && !this.silent.delete(instance.id)) return
     this.instances.set(instance.id, instance)
     const sessions = this.sessions.get(instance.id) ?? new Set()
     this.sessions.set(instance.id, sessions)

@@ -17,9 +17,12 @@ export type Hooks = Record<HookName, Hook>
 export function createHooks(slot: Slot, open: () => Core): Hooks {
   const speaker = {}
   let spoke = false
+  let disposed = false
 
   const take = (hook: HookName, subject: object, input: unknown, output: unknown) => {
-    if (!claim(slot, speaker, subject)) return
+    // OpenCode 1.18 publishes a last `session.updated` after it called `dispose`. It is claimed, lest a mute copy
+    // opens an instance for it, and not told: an instance opened here would have nobody to end it.
+    if (!claim(slot, speaker, subject) || disposed) return
     spoke = true
     slot.core ??= open()
     slot.core.take(hook, input, output)
@@ -63,6 +66,7 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
     "permission.ask": observe("permission.ask"),
     dispose: async () => {
       try {
+        disposed = true
         await end()
       } catch {
         // As above.

@@ -111,7 +111,7 @@ function prepare(db: Database, witness: Witness): { distrust: boolean; clean: bo
   const meta = readMeta(db)
   const clean = meta.get("clean") === "1"
   const used = meta.size > 0
-  if (used && !clean) checkWhole(db)
+  if (used) checkWhole(db)
   const restarted = used && !clean && meta.get("boot") !== witness.boot
   const distrust = restarted || (witness.suspect && !clean) || meta.get("distrust") === "1"
   if (distrust) db.run("UPDATE sessions SET bump = 1")

@@ -136,11 +136,15 @@ export class Emitter {
 
   /** A counted gap event first, when events of this session were lost (design: a record must not hide its holes). */
   private mend(entry: SessionEntry<SessionState>, profile: Profile, at: number): void {
-    if (entry.gap === undefined) return
+    // Lines held for this batch have their positions already; the gap event must not get in before them.
+    if (entry.gap === undefined || this.waiting.has(entry)) return
     const session = entry.key.session
     if (session === undefined) return
     const source = entry.state.source ?? sessionSource(this.voice.host, profile.agent, session)
-    this.ledger.mend(entry, (position, gap) => this.gapLine(profile, session, source, at, position, gap))
+    const { kind } = this.ledger.mend(entry, (position, gap) =>
+      this.gapLine(profile, session, source, at, position, gap),
+    )
+    if (kind === "mended") this.counts.events += 1
   }
 
   private gapLine(
@@ -162,10 +166,7 @@ export class Emitter {
       capture: "metadata",
       data: { reason: gap.reason, missed: gap.missed },
     })
-    if (built.kind === "built") {
-      this.counts.events += 1
-      return built.line
-    }
+    if (built.kind === "built") return built.line
     throw new Error(`the gap event of a session was refused: ${built.field} is ${built.code}`)
   }
 }

@@ -1,9 +1,9 @@
 /**
  * Reads a log file group by group: the lines that one moment caused in one session belong together, and a group
  * that was not finished never happened. Finds the end of the last whole group, so that a torn tail can be cut
- * there. Reads in chunks; a log of any size costs a chunk and one group of memory. Called by `load.ts`.
+ * there. Reads in chunks; a log of any size costs a chunk and one group of memory. Called by `entry.ts`.
  */
-import { closeSync, openSync, readSync } from "node:fs"
+import { closeSync, fstatSync, openSync, readSync } from "node:fs"
 
 /** An event line as parsed; its members are judged by whoever reads them. */
 export type LoggedEvent = Record<string, unknown>
@@ -92,12 +92,13 @@ function readLines(
 ): void {
   const fd = openSync(path, "r")
   try {
-    const chunk = Buffer.allocUnsafe(CHUNK)
+    // Most logs are far smaller than a chunk, and a scan reads thousands of them.
+    const chunk = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK, fstatSync(fd).size - from)))
     let at = from
     let carried: Buffer[] = []
     let carriedBytes = 0
     for (;;) {
-      const bytes = readSync(fd, chunk, 0, CHUNK, at)
+      const bytes = readSync(fd, chunk, 0, chunk.length, at)
       if (bytes === 0) return
       let start = 0
       for (;;) {

@@ -3,7 +3,7 @@
  * a whole. A lease is renewed by every batch; agents vanish without a word (surface.md §10), so silence is an end.
  */
 import type { Instance } from "../../shared/moments.ts"
-import type { Profile } from "../map/profile.ts"
+import { type Profile, profileOf } from "../map/profile.ts"
 
 /** A lease not renewed for this long lapses. The plugin speaks at least every 15 s. */
 export const LEASE_MS = 45_000
@@ -26,6 +26,11 @@ export interface LiveInstance {
   lastDropped?: string
 }
 
+/** The name of an instance's own session. */
+export function ownSessionOf(instance: string): string {
+  return `instance-${instance}`
+}
+
 export class Instances {
   private readonly live = new Map<string, LiveInstance>()
 
@@ -37,7 +42,7 @@ export class Instances {
     const live: LiveInstance = {
       instance,
       profile,
-      ownSession: `instance-${instance.id}`,
+      ownSession: ownSessionOf(instance.id),
       sessions: new Set(),
       renewedAt: now,
       recovered,
@@ -54,9 +59,20 @@ export class Instances {
     return [...this.live.values()]
   }
 
-  /** Instances of an agent whose lease holds. */
-  present(agent: string): number {
-    return this.all().filter((live) => live.profile.agent === agent && live.lapsedAt === undefined).length
+  /** Whether another instance of the agent is there: its lease holds, and it was heard of since we started. */
+  isHeard(agent: string, except: string): boolean {
+    return this.holders(agent, except).some((live) => !live.recovered)
+  }
+
+  /** Whether another instance of the agent may be there: its lease holds, heard of or not. */
+  isExpected(agent: string, except: string): boolean {
+    return this.holders(agent, except).length > 0
+  }
+
+  private holders(agent: string, except: string): LiveInstance[] {
+    return this.all().filter(
+      (live) => live.profile.agent === agent && live.instance.id !== except && live.lapsedAt === undefined,
+    )
   }
 
   /** Leases that ran out by `now`. */
@@ -73,4 +89,11 @@ export class Instances {
   renewAll(now: number): void {
     for (const live of this.live.values()) live.renewedAt = now
   }
+}
+
+/** The profile of an agent the door let in; throws for any other. */
+export function requireProfile(agent: string): Profile {
+  const profile = profileOf(agent)
+  if (profile === undefined) throw new Error("an instance of an unknown agent passed the door")
+  return profile
 }

@@ -4,17 +4,16 @@
  * the acknowledgement, so that no reader and no save ever sees half of it.
  */
 import type { Moment, MomentAck, Rejection } from "../../shared/moments.ts"
-import { numberOf, objectOf } from "../map/members.ts"
 import { sessionOf } from "../map/moment.ts"
-import { type Profile, profileOf } from "../map/profile.ts"
+import { profileOf } from "../map/profile.ts"
 import { voidAsks } from "../session/asks.ts"
-import { closeOpen, endSession, ensureStarted } from "../session/lifecycle.ts"
+import { closeOpen, endSession, ensureStarted, isBeginning } from "../session/lifecycle.ts"
 import { applyMoment } from "../session/rules.ts"
 import { onVerdictDue, VERDICT_DELAY_MS } from "../session/runs.ts"
 import type { Scene } from "../session/scene.ts"
 import { isOpen, type SessionState } from "../session/state.ts"
 import type { Emitter } from "./emitter.ts"
-import { Instances, type LiveInstance } from "./instances.ts"
+import { Instances, type LiveInstance, ownSessionOf, requireProfile } from "./instances.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Timers } from "./shelf.ts"
 
@@ -42,8 +41,6 @@ export interface IntakeParts {
 const WATCH_MS = 5_000
 /** A watch that comes this late means that the machine slept. */
 const SLEPT_MS = 20_000
-/** A session is taken for new if its `session.created` is that young; else it is met in the middle. */
-const FRESH_MS = 60_000
 
 export class Intake {
   readonly counts = { batches: 0, moments: 0, repeated: 0, rejected: 0, dropped: 0 }
@@ -79,9 +76,10 @@ export class Intake {
   apply(batch: Batch): MomentAck {
     const { ledger, emitter } = this.parts
     this.counts.batches += 1
+    let next = Math.max(ledger.next(batch.instance.id) ?? batch.first, 0)
+    if (this.isFarewellAgain(batch, next)) return { next, rejected: [] }
     const live = this.meet(batch)
     const rejected: Rejection[] = []
-    let next = Math.max(ledger.next(batch.instance.id) ?? batch.first, 0)
     this.tellDropped(live, batch)
     batch.moments.forEach((value, offset) => {
       const read = this.parts.read(value, batch.first + offset)
@@ -118,6 +116,16 @@ export class Intake {
     return { instances: live.length, sessions: live.reduce((sum, one) => sum + one.sessions.size, 0) }
   }
 
+  /** The last batch of an instance that is gone, resent because our answer was lost: it must not come alive again. */
+  private isFarewellAgain({ instance, first, moments }: Batch, next: number): boolean {
+    if (moments.length === 0 || first + moments.length > next) return false
+    if (this.instances.get(instance.id) !== undefined) return false
+    const own = this.parts.emitter.stateOf(instance.agent, ownSessionOf(instance.id))
+    if (own?.ended !== true) return false
+    this.counts.repeated += moments.length
+    return true
+  }
+
   private meet(batch: Batch): LiveInstance {
     const { instance } = batch
     const now = this.parts.now()
@@ -128,7 +136,7 @@ export class Intake {
       return known
     }
     const profile = known?.profile ?? requireProfile(instance.agent)
-    const isFirst = this.instances.present(profile.agent) === 0 || known?.recovered === true
+    const isFirst = !this.instances.isHeard(profile.agent, instance.id)
     const live = known ?? this.instances.add(instance, profile, now, false)
     live.instance = instance
     live.renewedAt = now
@@ -159,7 +167,7 @@ export class Intake {
         live.sessions.add(session)
         this.turn(live, session, {
           at: moment.at,
-          fresh: isFresh(moment),
+          fresh: isBeginning(moment),
           moment,
           act: (scene) => applyMoment(scene, moment),
         })
@@ -207,8 +215,7 @@ export class Intake {
   }
 
   private dispose(live: LiveInstance, moment: Extract<Moment, { kind: "dispose" }>): void {
-    for (const session of live.sessions) {
-      if (session === live.ownSession) continue
+    for (const session of this.openOf(live)) {
       this.turn(live, session, { at: moment.at, moment, act: (scene) => closeOpen(scene, "disposed") })
     }
     this.turn(live, live.ownSession, {
@@ -221,8 +228,17 @@ export class Intake {
   }
 
   private leave(live: LiveInstance, at: number): void {
-    const others = this.instances.present(live.profile.agent) - (live.lapsedAt === undefined ? 1 : 0)
-    if (others === 0) this.parts.emitter.presence(live.profile, "offline", at)
+    if (this.instances.isExpected(live.profile.agent, live.instance.id)) return
+    this.parts.emitter.presence(live.profile, "offline", at)
+  }
+
+  /** Its sessions with something open. One that another instance took over is not this one's to close. */
+  private openOf(live: LiveInstance): string[] {
+    return [...live.sessions].filter((session) => {
+      const state = this.parts.emitter.stateOf(live.profile.agent, session)
+      const isOwn = session === live.ownSession
+      return !isOwn && state !== undefined && isOpen(state) && state.instance === live.instance.id
+    })
   }
 
   private tellDropped(live: LiveInstance, batch: Batch): void {
@@ -264,7 +280,7 @@ export class Intake {
     if (at - this.watchedAt > WATCH_MS + SLEPT_MS) this.instances.renewAll(at)
     for (const live of this.instances.overdue(at)) this.lapse(live, at)
     for (const live of this.instances.forgotten(at)) {
-      for (const session of live.sessions) this.turn(live, session, { at, act: voidAsks })
+      for (const session of this.openOf(live)) this.turn(live, session, { at, act: voidAsks })
       this.instances.remove(live.instance.id)
     }
     emitter.mendHoles(profileOf, at)
@@ -274,26 +290,9 @@ export class Intake {
   private lapse(live: LiveInstance, at: number): void {
     this.leave(live, at)
     live.lapsedAt = at
-    for (const session of live.sessions) {
-      if (session === live.ownSession) continue
-      const state = this.parts.emitter.stateOf(live.profile.agent, session)
-      // A session that another instance took over is not this one's to close.
-      if (state === undefined || !isOpen(state) || state.instance !== live.instance.id) continue
+    for (const session of this.openOf(live)) {
       this.turn(live, session, { at, act: (scene) => closeOpen(scene, "lapsed") })
     }
     this.turn(live, live.ownSession, { at, act: (scene) => endSession(scene, "timeout", "lapsed") })
   }
-}
-
-function requireProfile(agent: string): Profile {
-  const profile = profileOf(agent)
-  if (profile === undefined) throw new Error("an instance of an unknown agent passed the door")
-  return profile
-}
-
-/** Whether this is a session's own beginning, and not a late word of one whose record was lost. */
-function isFresh(moment: Moment): boolean {
-  if (moment.kind !== "bus" || moment.event.type !== "session.created") return false
-  const created = numberOf(objectOf(objectOf(moment.event.properties.info).time).created)
-  return created !== undefined && Math.abs(moment.at - created) < FRESH_MS
 }

@@ -17,7 +17,7 @@ export type FirstLine =
 
 /** Longest first line that is looked at; events are bounded far below. */
 const MAX_FIRST_LINE = 4 * 1024 * 1024
-const CHUNK = 16 * 1024
+const CHUNK = 4 * 1024
 
 /** Reads whose log a file is. Throws what the system says when it cannot be read. */
 export function readFirstLine(path: string): FirstLine {

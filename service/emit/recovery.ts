@@ -1,5 +1,5 @@
 /**
- * Decides where a session goes on, from what its log and its row say. Pure: the reading is done by `load.ts`. The
+ * Decides where a session goes on, from what its log and its row say. Pure: the reading is done by `entry.ts`. The
  * rule behind every row of the table: one `(epoch, seq)` never names two events (AEP-0001 §7.2), so wherever
  * positions may have been used that neither witness shows, the epoch moves on.
  */

@@ -3,7 +3,7 @@
  * no row) is read. Afterwards every log on the disk has a row, and the moments found above the cursors are known.
  * Called once by `open.ts`.
  */
-import { type Dirent, readdirSync, statSync } from "node:fs"
+import { type Dirent, readdirSync, type Stats, statSync } from "node:fs"
 import { join } from "node:path"
 import type { SessionKey, Store } from "../session/store.ts"
 import { candidateFiles, isLogName } from "./filename.ts"
@@ -113,9 +113,20 @@ function* walk(root: string, report: ScanReport): Generator<FoundFile> {
     for (const entry of entriesOf(join(root, folder.name), report)) {
       if (!isLogName(entry.name)) continue
       const file = `${folder.name}/${entry.name}`
-      const found = statSync(join(root, file), { throwIfNoEntry: false })
-      if (found?.isFile()) yield { file, size: found.size, modifiedMs: found.mtimeMs }
+      const found = statIfPossible(join(root, file))
+      if (found === undefined) report.foreign += 1
+      else if (found.isFile()) yield { file, size: found.size, modifiedMs: found.mtimeMs }
     }
+  }
+}
+
+function statIfPossible(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch (fault) {
+    // Whoever owns this log finds it unreadable when it speaks, and says so then.
+    systemCode(fault)
+    return undefined
   }
 }
 

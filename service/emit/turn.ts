@@ -100,20 +100,33 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
       emit,
       wake: subject.wake,
     },
-    finish: (position) =>
-      pending.flatMap((parts, index) => {
-        const more = pending.length - 1 - index
-        const built = buildEnvelope({
-          ...parts,
-          ...position(),
-          ...(moment === undefined || more === 0
-            ? {}
-            : { extensions: { ...parts.extensions, [marks.more]: more } }),
-        })
-        if (built.kind === "built") return [built.line]
-        voice.onRefused(parts.type, built)
-        return []
-      }),
+    finish: (position) => {
+      const placed = pending.map((parts): EnvelopeParts => ({ ...parts, ...position() }))
+      const { lines, isWhole, told } = build(placed)
+      // A group that counts a line it does not have would look torn and be cut at the next start.
+      return isWhole ? lines : build(told).lines
+    },
+  }
+
+  function build(parts: readonly EnvelopeParts[]): {
+    lines: string[]
+    isWhole: boolean
+    told: EnvelopeParts[]
+  } {
+    const lines: string[] = []
+    const told: EnvelopeParts[] = []
+    parts.forEach((part, index) => {
+      const more = parts.length - 1 - index
+      const counted = moment !== undefined && more > 0
+      const built = buildEnvelope(
+        counted ? { ...part, extensions: { ...part.extensions, [marks.more]: more } } : part,
+      )
+      if (built.kind === "built") {
+        lines.push(built.line)
+        told.push(part)
+      } else voice.onRefused(part.type, built)
+    })
+    return { lines, isWhole: told.length === parts.length, told }
   }
 }
 

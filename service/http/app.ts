@@ -33,7 +33,8 @@ export function createApp(doors: Doors): Hono {
     ),
   )
   app.onError((error, context) => {
-    doors.onFault(context.req.path.slice(0, 100), error)
+    // A client that went away while sending is an agent that was ended: nothing to complain of, nobody to answer.
+    if (!context.req.raw.signal.aborted) doors.onFault(context.req.path.slice(0, 100), error)
     return context.json(
       { error: "internal", detail: "the service could not handle this; its own log says why" },
       500,

@@ -4,11 +4,15 @@
  */
 import * as v from "valibot"
 import type { Instance, Moment, Rejection } from "../../shared/moments.ts"
+import { sessionOf } from "../map/moment.ts"
 import { PROFILES } from "../map/profile.ts"
 
 const MAX_ID = 512
-/** The largest time a Date can hold. */
-const MAX_TIME = 8.64e15
+/** Last millisecond of the year 9999: no envelope takes a later time, and a refused event would leave a hole. */
+const MAX_TIME = 253_402_300_799_999
+
+/** Real arguments have some ten levels. Writing 100,000 as JSON, for a digest, stops the process for seconds. */
+const MAX_LEVELS = 500
 
 const identifier = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_ID))
 const index = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -87,9 +91,25 @@ export function readShell(body: unknown, maxBatch: number): { shell: Shell } | {
 /** One moment, or why it is refused. `fallback` is the index to report when it has none of its own. */
 export function readMoment(value: unknown, fallback: number): { moment: Moment } | { rejection: Rejection } {
   const result = v.safeParse(momentSchema, value)
-  if (result.success) return { moment: result.output as Moment }
+  if (result.success && isDeeper(value, MAX_LEVELS)) {
+    return { rejection: { n: result.output.n, reason: `body: expected at most ${MAX_LEVELS} levels` } }
+  }
+  if (result.success) {
+    const moment = result.output as Moment
+    // Sessions name files and stand in every line: one bound for all the places a session's id is read from.
+    return (sessionOf(moment)?.length ?? 0) <= MAX_ID
+      ? { moment }
+      : { rejection: { n: moment.n, reason: `session id: expected at most ${MAX_ID} characters` } }
+  }
   const n = v.is(v.object({ n: index }), value) ? value.n : fallback
   return { rejection: { n, reason: faultOf(result.issues[0]) } }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false
+  if (levels === 0) return true
+  for (const member of Object.values(value)) if (isDeeper(member, levels - 1)) return true
+  return false
 }
 
 /** `field: what is expected`; what was received could be content and stays out. */

@@ -5,7 +5,7 @@
  */
 import { countOf, type Json, numberOf, objectOf, textOf } from "../map/members.ts"
 import type { MarkNames } from "./marks.ts"
-import { type OpenRun, remember, rememberMember, type SessionState } from "./state.ts"
+import { remember, rememberMember, type SessionState } from "./state.ts"
 
 /** What the fold reads of an event: an envelope with its time as epoch milliseconds. */
 export interface FoldedEvent {
@@ -50,12 +50,8 @@ const endTool: Step = (state, event) => {
   const open = state.tools.get(call)
   state.tools.delete(call)
   if (how === "aborted" && open !== undefined) remember(state.abortedTools, call, open.eventId)
-  if (state.run !== undefined) setStop(state.run, how)
-}
-
-function setStop(run: OpenRun, how: string | undefined): void {
-  if (how === "rejected" || how === "dismissed") run.stoppedBy = how
-  else delete run.stoppedBy
+  // Calls of one step run side by side: another one's end does not undo that a person stopped the loop.
+  if (state.run !== undefined && (how === "rejected" || how === "dismissed")) state.run.stoppedBy = how
 }
 
 const closeAsk =
@@ -146,6 +142,10 @@ const STEPS: Readonly<Record<string, Step>> = {
       if (tool.childEventId === event.cause) delete tool.childEventId
     }
   },
+  "x.tool.late": (state, event) => {
+    const call = textOf(objectOf(event.data.tool).call_id)
+    if (call !== undefined) state.abortedTools.delete(call)
+  },
   "x.session.error": (state, event) => {
     const name = textOf(event.data.type)
     if (state.run !== undefined && name !== undefined) state.run.error = name
@@ -158,6 +158,8 @@ const STEPS: Readonly<Record<string, Step>> = {
     const input = countOf(event.data["gen_ai.usage.input_tokens"])
     const output = countOf(event.data["gen_ai.usage.output_tokens"])
     const cost = numberOf(objectOf(event.data.cost).total)
+    // The loop goes on to another step, so nobody stopped it (a refusal with a word for the model does not).
+    if (!state.run.messages.has(id)) delete state.run.stoppedBy
     state.run.messages.set(id, {
       ...(finish === undefined ? {} : { finish }),
       ...(error === undefined ? {} : { error }),

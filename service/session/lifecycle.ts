@@ -2,8 +2,10 @@
  * Start and end of a session (truth rules 1 and 7): exactly one `session.started`, whenever and however the session
  * is first met, and at most one `session.ended`, after everything open in it was closed.
  */
+
+import type { Moment } from "../../shared/moments.ts"
 import { startedDraft } from "../map/bus.ts"
-import type { Json } from "../map/members.ts"
+import { type Json, numberOf, objectOf } from "../map/members.ts"
 import { voidAsks } from "./asks.ts"
 import { settleRun } from "./runs.ts"
 import type { Scene } from "./scene.ts"
@@ -17,8 +19,9 @@ import type { JudgedOn } from "./verdict.ts"
  */
 export function ensureStarted(scene: Scene, info: Json): void {
   if (scene.state.startedAt !== undefined) return
-  const version = scene.instance.version
-  scene.emit(startedDraft(version === undefined ? info : { version, ...info }, scene.profile), { run: null })
+  // A session's own version is the one that once created it; the instance knows the one that runs.
+  const { version } = scene.instance
+  scene.emit(startedDraft(version === undefined ? info : { ...info, version }, scene.profile), { run: null })
 }
 
 /**
@@ -47,4 +50,14 @@ export function endSession(scene: Scene, reason: "normal" | "timeout", on: Judge
     },
     { run: null },
   )
+}
+
+/** A session is taken for new if its `session.created` is that young; else it is met in the middle. */
+const FRESH_MS = 60_000
+
+/** Whether this is a session's own beginning, and not a late word of one whose record was lost. */
+export function isBeginning(moment: Moment): boolean {
+  if (moment.kind !== "bus" || moment.event.type !== "session.created") return false
+  const created = numberOf(objectOf(objectOf(moment.event.properties.info).time).created)
+  return created !== undefined && Math.abs(moment.at - created) < FRESH_MS
 }

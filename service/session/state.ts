@@ -54,7 +54,7 @@ export interface OpenRun {
   messages: Map<string, MessageEvidence>
   /** Name of the last `session.error` since the run opened. */
   error?: string
-  /** How the last call of this run ended, when a person stopped it. */
+  /** How a call of this run's last step ended, when a person stopped it. */
   stoppedBy?: "rejected" | "dismissed"
   /** When the session last said idle; absent while it works. */
   idleAt?: number

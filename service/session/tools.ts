@@ -55,9 +55,11 @@ export function onToolPart(scene: Scene, part: Json): void {
 
 /** Calls whose end nobody told, when their run, session or instance ends. */
 export function abortTools(scene: Scene): void {
+  // They ended with the work, not with the wait for the verdict.
+  const until = scene.state.run?.idleAt ?? scene.at
   for (const [call, open] of [...scene.state.tools]) {
     const input = { tool: open.name, sessionID: scene.state.session, callID: call }
-    failAs(scene, input, open, "aborted", undefined)
+    failAs(scene, input, open, "aborted", undefined, until)
   }
 }
 
@@ -98,6 +100,7 @@ function failAs(
   open: OpenTool,
   type: string,
   message: string | undefined,
+  until = scene.at,
 ): void {
   stopChild(scene, open, type)
   scene.emit(
@@ -107,7 +110,7 @@ function failAs(
       data: {
         tool: toolRef(input),
         error: { type, ...(message === undefined ? {} : { message }) },
-        duration_ms: Math.max(0, scene.at - open.at),
+        duration_ms: Math.max(0, until - open.at),
       },
     },
     { cause: open.eventId },
@@ -121,7 +124,6 @@ function failAs(
 function tellLate(scene: Scene, input: ToolInput): void {
   const requested = scene.state.abortedTools.get(input.callID)
   if (requested === undefined) return
-  scene.state.abortedTools.delete(input.callID)
   scene.emit(
     {
       type: `x.${scene.profile.namespace}.tool.late`,

@@ -51,11 +51,20 @@ async function follow(body: ReadableStream<Uint8Array>, events: AgentEvent[], si
       const lines = rest.split("\n")
       rest = lines.pop() ?? ""
       for (const line of lines) {
-        if (line.startsWith("data: ")) events.push(JSON.parse(line.slice(6)) as AgentEvent)
+        if (line.startsWith("data: ")) events.push(readEvent(line.slice(6)))
       }
     }
   } catch (error) {
     // The stream ends with the agent or with us; a wait that still needed it names what is missing.
     if (!signal.aborted) events.push({ type: "driver.stream.lost", properties: { error: String(error) } })
   }
+}
+
+/** Kilo sends events without properties. */
+function readEvent(text: string): AgentEvent {
+  const { type, properties = {} } = JSON.parse(text) as {
+    type: string
+    properties?: AgentEvent["properties"]
+  }
+  return { type, properties }
 }

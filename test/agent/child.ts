@@ -29,6 +29,29 @@ export interface ChildOptions {
   input?: string
 }
 
+/** Ends of what is still running, called when our own process goes before its children. */
+const ends = new Set<() => void>()
+const endAll = () => {
+  for (const end of ends) end()
+}
+process.once("exit", endAll)
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const) {
+  // Children in groups of their own do not get the signal we got.
+  process.once(signal, () => {
+    endAll()
+    process.exit(code)
+  })
+}
+
+/** Has `end` called, once and without waiting, should our own process end first; returns the way to take it back. */
+export function endWithUs(end: () => void): () => void {
+  ends.add(end)
+  return () => void ends.delete(end)
+}
+
 /** Starts the process. Throws when the program is not there. */
 export function startChild(options: ChildOptions): Child {
   const child = Bun.spawn(options.command, {
@@ -50,6 +73,7 @@ export function startChild(options: ChildOptions): Child {
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
     }
   }
+  const forget = endWithUs(killGroup)
   return {
     pid: child.pid,
     exited: child.exited.then(async (code) => {
@@ -66,6 +90,7 @@ export function startChild(options: ChildOptions): Child {
       }
       // A tool the agent started may outlive it and would hold the output pipes open.
       killGroup()
+      forget()
       return child.exited
     },
   }

@@ -69,6 +69,8 @@ export async function startService(
   const output = () => `${child.stdout()}\n${child.stderr()}`.trim().slice(-4_000)
   const isUp = async () => {
     if (!child.isRunning()) throw new Error(`the service ended at its start\n${output()}`)
+    // The port may be another's: ours is up once it has written its process id.
+    if (!existsSync(join(sandbox.aepHome, "service.pid"))) return false
     return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1_000) }).then(
       (response) => response.ok,
       () => false,

@@ -2,6 +2,7 @@
  * Drives the real TUI: the agent in a terminal of tmux, keys in, screen out. A tmux server of its own on a private
  * socket, so that nobody's terminal is touched and one kill ends everything.
  */
+import { endWithUs } from "./child.ts"
 import { requireTool } from "./fetch.ts"
 import type { Sandbox } from "./sandbox.ts"
 import { waitFor } from "./wait.ts"
@@ -56,7 +57,11 @@ export async function startTui(sandbox: Sandbox): Promise<Tui> {
   const untilScreen = async (text: string, deadlineMs: number) => {
     await waitFor(`"${text}" on the screen`, deadlineMs, () => screen().includes(text), screen)
   }
-  const kill = () => void tmux("kill-server")
+  const kill = () => {
+    tmux("kill-server")
+    forget()
+  }
+  const forget = endWithUs(() => void tmux("kill-server"))
   try {
     await untilScreen("Ask anything", START_MS)
   } catch (error) {

@@ -29,13 +29,21 @@ export interface Features {
   question: boolean
   /** The route that answers an ask: by request id alone, or below its session. */
   reply: "permission" | "session"
-  /** `run` rejects asks by itself; otherwise it shows a prompt and waits. */
-  runRejects: boolean
+  /** What the agent makes of the call of a question the user dismisses; absent without questions. */
+  dismissal?: "failed" | "completed"
+  /** Exit code of a `run` that rejected an ask by itself; absent where it shows a prompt and waits. */
+  runRejects?: number
   /** Needs `rg` on the PATH, since it would fetch it otherwise. */
   ripgrep: boolean
 }
 
-const current: Features = { question: true, reply: "permission", runRejects: true, ripgrep: false }
+const current: Features = {
+  question: true,
+  reply: "permission",
+  dismissal: "failed",
+  runRejects: 0,
+  ripgrep: false,
+}
 
 const openCode = {
   agent: "opencode",
@@ -62,9 +70,14 @@ export const AGENTS: readonly AgentVersion[] = [
     ...openCode,
     version: "1.0.185",
     label: "1.0.185",
-    features: { question: false, reply: "session", runRejects: false, ripgrep: true },
+    features: { question: false, reply: "session", ripgrep: true },
   },
-  { ...kilo, version: "7.7.7", label: "kilo-7.7.7", features: current },
+  {
+    ...kilo,
+    version: "7.7.7",
+    label: "kilo-7.7.7",
+    features: { ...current, dismissal: "completed", runRejects: 1 },
+  },
 ]
 
 /** The row of that label. Throws with the known labels when there is none. */

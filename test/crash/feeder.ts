@@ -15,7 +15,14 @@ import type { Random } from "./random.ts"
 import type { Deed } from "./workload.ts"
 
 /** Retries at once, so that a minute of test sees many of them. */
-const QUICK = { ...PACE, requestMs: 3_000, backoffFirstMs: 20, backoffMostMs: 100, batchItems: 400 }
+const QUICK = {
+  ...PACE,
+  requestMs: 3_000,
+  heartbeatMs: 500,
+  backoffFirstMs: 20,
+  backoffMostMs: 100,
+  batchItems: 400,
+}
 
 /** What happened on the wire. */
 export type Wire =

@@ -52,19 +52,21 @@ export function createWorkload(name: string, random: Random): Workload {
 }
 
 function* liveThrough(session: string, random: Random): Generator<Deed> {
-  yield told(
-    session,
-    "session.created",
-    { info: { id: session, time: { created: Date.now() } } },
-    "session.started",
-  )
+  yield created(session)
   const turns = random.whole(1, MOST_TURNS)
   for (let turn = 0; turn < turns; turn += 1) yield* takeTurn(session, `${session}t${turn}`, random)
   if (random.whole(0, 1) === 0)
     yield told(session, "session.deleted", { info: { id: session } }, "session.ended")
 }
 
-function* takeTurn(session: string, turn: string, random: Random): Generator<Deed> {
+/** The beginning of a session. */
+export function created(session: string): Deed {
+  const info = { id: session, time: { created: Date.now() } }
+  return told(session, "session.created", { info }, "session.started")
+}
+
+/** One prompt and all that follows it, to its idle. */
+export function* takeTurn(session: string, turn: string, random: Random): Generator<Deed> {
   yield {
     session,
     body: { kind: "chat.message", input: { sessionID: session }, output: { message: { id: `msg_${turn}` } } },
@@ -85,7 +87,8 @@ function* takeTurn(session: string, turn: string, random: Random): Generator<Dee
   yield told(session, "session.idle", {}, "progress.status")
 }
 
-function* callTool(session: string, call: string, random: Random): Generator<Deed> {
+/** One tool call, perhaps with an ask. */
+export function* callTool(session: string, call: string, random: Random): Generator<Deed> {
   const input = { tool: random.pick(["bash", "read", "edit"]), sessionID: session, callID: call }
   const args = { command: "x".repeat(random.whole(1, 4000)) }
   yield { session, body: { kind: "tool.before", input, output: { args } }, event: "tool.requested" }

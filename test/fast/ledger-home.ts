@@ -83,7 +83,14 @@ export class Home {
     const ids: string[] = []
     for (let i = 0; i < count; i += 1) {
       this.events += 1
-      const event = makeEvent(entry.key, `e${this.events}`, type, ledger.position(entry), moment, count - 1 - i)
+      const event = makeEvent(
+        entry.key,
+        `e${this.events}`,
+        type,
+        ledger.position(entry),
+        moment,
+        count - 1 - i,
+      )
       ids.push(String(event.id))
       fold(entry.state, event)
       lines.push(JSON.stringify(event))

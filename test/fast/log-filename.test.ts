@@ -48,7 +48,17 @@ const HOSTILE = [
   "ф".repeat(300),
 ]
 
-const PLAIN = ["ses_7f3aBcD", "a", "0", "A.b-c_d", "x".repeat(120), "console", "com10", "nulls.txt", "x.jsonl"]
+const PLAIN = [
+  "ses_7f3aBcD",
+  "a",
+  "0",
+  "A.b-c_d",
+  "x".repeat(120),
+  "console",
+  "com10",
+  "nulls.txt",
+  "x.jsonl",
+]
 
 describe("safe names", () => {
   test.each(PLAIN)("%p rides verbatim", (id) => {
@@ -67,7 +77,9 @@ describe("safe names", () => {
   })
 
   test("the hash is the SHA-256 of the id, so that a person can find the file", () => {
-    expect(hashedName("../x")).toBe(`x~${new Bun.CryptoHasher("sha256").update("../x").digest("hex").slice(0, 16)}`)
+    expect(hashedName("../x")).toBe(
+      `x~${new Bun.CryptoHasher("sha256").update("../x").digest("hex").slice(0, 16)}`,
+    )
   })
 
   test("a session cannot take the file of the agent's own events", () => {
@@ -105,7 +117,8 @@ describe("files on the disk", () => {
   test("without the database the first lines alone give every hostile id its own state back", () => {
     const { ledger } = home.open()
     const ids = [...HOSTILE, ...PLAIN]
-    for (const session of ids) home.emit(ledger, ledger.session({ agent: "opencode", session }, { fresh: true }))
+    for (const session of ids)
+      home.emit(ledger, ledger.session({ agent: "opencode", session }, { fresh: true }))
     ledger.close()
     home.dropDatabase()
     const again = home.open()

@@ -28,7 +28,8 @@ describe("open log files", () => {
     }
     logs.close()
     expect(logs.openHandles).toBe(0)
-    for (let n = 0; n < 10; n += 1) expect(readFileSync(join(root, `a/${n}.jsonl`), "utf8")).toBe("0\n1\n2\n3\n4\n")
+    for (let n = 0; n < 10; n += 1)
+      expect(readFileSync(join(root, `a/${n}.jsonl`), "utf8")).toBe("0\n1\n2\n3\n4\n")
   })
 
   test("the file used least recently is closed first", () => {

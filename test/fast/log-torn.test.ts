@@ -52,7 +52,7 @@ interface Cut {
 }
 
 /** One session for each byte of a small log; `meanwhile` runs after its first groups, then come the rest. */
-function sessionsForEveryByte(first: number, meanwhile: (ledger: Ledger<Ids>) => void): Cut[] {
+function sessionsForEveryByte(first = GROUPS.length, meanwhile?: (ledger: Ledger<Ids>) => void): Cut[] {
   const { ledger } = home.open({ maxSessions: 5000 })
   const ends = new Map<string, number[]>()
   // Ids of one length make logs of one length.
@@ -61,7 +61,7 @@ function sessionsForEveryByte(first: number, meanwhile: (ledger: Ledger<Ids>) =>
     const session = `s${String(size).padStart(4, "0")}`
     ends.set(session, writeGroups(ledger, { agent: "opencode", session }, GROUPS.slice(0, first)))
   }
-  meanwhile(ledger)
+  meanwhile?.(ledger)
   for (const [session, known] of ends) {
     known.push(...writeGroups(ledger, { agent: "opencode", session }, GROUPS.slice(first)))
   }
@@ -89,7 +89,7 @@ const linesIn = (bytes: Buffer): number => bytes.toString().split("\n").length -
 
 describe("a log cut at every byte", () => {
   test("without a database: exactly the whole groups before the cut are kept, and seq goes on behind them", () => {
-    const cuts = sessionsForEveryByte(GROUPS.length, () => {})
+    const cuts = sessionsForEveryByte()
     home.dropDatabase()
     const { ledger } = home.open()
     for (const { key, file, kept, bytes } of cuts) {
@@ -106,7 +106,7 @@ describe("a log cut at every byte", () => {
   })
 
   test("with the row of the whole log: the tail is lost and counted, and the order goes on in a new epoch", () => {
-    const cuts = sessionsForEveryByte(GROUPS.length, () => {})
+    const cuts = sessionsForEveryByte()
     const { ledger, report } = home.open()
     expect(report.lostTails).toBe(cuts.length - 1)
     for (const { key, file, size, kept, bytes } of cuts) {
@@ -169,7 +169,10 @@ describe("damage of other kinds", () => {
     smallLog()
     home.dropDatabase()
     appendFileSync(home.log(FILE), "half a li\n")
-    appendFileSync(home.log(FILE), `${JSON.stringify(makeEvent(A, "late", "x.t.e", { epoch: 0, seq: 40 }))}\n`)
+    appendFileSync(
+      home.log(FILE),
+      `${JSON.stringify(makeEvent(A, "late", "x.t.e", { epoch: 0, seq: 40 }))}\n`,
+    )
     const { ledger, report } = home.open()
     expect(report).toMatchObject({ linesSkipped: 1, filesCut: 0 })
     const entry = ledger.session(A, { fresh: false })
@@ -211,7 +214,10 @@ describe("damage of other kinds", () => {
   test("a row that points into the middle of a line is not taken for a witness of this file", () => {
     const { bytes } = smallLog()
     const longer = makeEvent(A, "other", "x.t.e", { epoch: 0, seq: 0 })
-    writeFileSync(home.log(FILE), `${JSON.stringify({ ...longer, data: { text: "x".repeat(bytes.length) } })}\n`)
+    writeFileSync(
+      home.log(FILE),
+      `${JSON.stringify({ ...longer, data: { text: "x".repeat(bytes.length) } })}\n`,
+    )
     const { ledger } = home.open()
     const entry = ledger.session(A, { fresh: false })
     expect(entry.gap?.reason).toBe("lost-tail")

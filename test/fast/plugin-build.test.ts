@@ -1,5 +1,8 @@
 /** The committed drop-in is what its sources say, and is a file every agent can load. */
 import { describe, expect, test } from "bun:test"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import manifest from "../../package.json"
 import { BUILD_COMMAND, bundleDropIn, bundleShortNames, DROP_IN, scanDropIn } from "../../plugin/build.ts"
 
@@ -71,8 +74,26 @@ describe("the scan finds", () => {
   })
 })
 
-test("the check exits 1 with the command to run when the committed file is stale", async () => {
-  const folder = new URL("../..", import.meta.url).pathname
-  const fresh = Bun.spawn([process.execPath, "plugin/build.ts", "--check"], { cwd: folder, stderr: "pipe" })
-  expect([await fresh.exited, await new Response(fresh.stderr).text()]).toEqual([0, ""])
+describe("the check", () => {
+  const check = async (file: string) => {
+    const cwd = new URL("../..", import.meta.url).pathname
+    const child = Bun.spawn([process.execPath, "plugin/build.ts", "--check", file], { cwd, stderr: "pipe" })
+    return { said: await new Response(child.stderr).text(), code: await child.exited }
+  }
+
+  test("is silent and exits 0 for the committed file", async () => {
+    expect(await check(DROP_IN)).toEqual({ said: "", code: 0 })
+  })
+
+  test("exits 1 and says what to run for a file that one character was added to", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "aep-plugin-"))
+    const stale = join(folder, "opencode-aep.js")
+    await Bun.write(stale, `${text} `)
+    expect(await check(stale)).toEqual({
+      said: `plugin/opencode-aep.js is stale; run: ${BUILD_COMMAND}\n`,
+      code: 1,
+    })
+    expect((await check(join(folder, "absent.js"))).code).toBe(1)
+    await rm(folder, { recursive: true })
+  })
 })

@@ -147,6 +147,20 @@ describe("one copy", () => {
     expect(instances()).toBe(2)
   })
 
+  test("opens no instance for an event that comes after its disposal, nor does its mute twin", async () => {
+    const both = [await load(0), await load(1)]
+    await publish(both, idle())
+    const disposing = both[0]?.dispose()
+    await publish(both, busEvent("session.updated", { info: { id: "ses_1" } }))
+    await disposing
+    await both[1]?.dispose()
+    const marker = await load(0, "/marker")
+    await publish([marker], idle())
+    await marker.dispose()
+    expect(instances()).toBe(2)
+    expect(peer.applied.map(({ kind }) => kind)).toEqual(["bus", "dispose", "bus", "dispose"])
+  })
+
   test("disposed twice says goodbye once", async () => {
     const hooks = await load(0)
     await publish([hooks], idle())

@@ -107,7 +107,7 @@ describe("a service that answers wrongly gets the same indexes again when it", (
     ["answers JSON without next", () => Response.json({ ok: true })],
     ["answers a next that is no number", () => Response.json({ next: "9" })],
     ["acknowledges nothing", () => Response.json({ next: 0, rejected: [] })],
-    ["redirects", () => Response.redirect("http://127.0.0.1:18390/elsewhere", 307)],
+    ["redirects", () => Response.redirect(`${peer.url}/elsewhere`, 307)],
     ["answers an endless body", () => new Response(endless())],
     ["hangs before its answer", () => new Promise<Response>(() => undefined)],
     ["hangs within its answer", () => new Response(hanging())],

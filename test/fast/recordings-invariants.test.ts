@@ -83,7 +83,8 @@ const RULES: Readonly<Record<string, Rule>> = {
       } else if (TOOL_TERMINALS.includes(event.type)) {
         if (open.get(call) !== event.cause) faults.push(`${where(event)} ends no open call`)
         open.delete(call)
-      } else if (TERMINALS.includes(event.type) && open.size > 0) faults.push(`${where(event)} leaves ${call}`)
+      } else if (TERMINALS.includes(event.type) && open.size > 0)
+        faults.push(`${where(event)} leaves ${call}`)
     }
     return [...faults, ...[...open.keys()].map((call) => `${call} has no terminal`)]
   },
@@ -137,9 +138,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     })
   },
   "source is the same for the life of the session, and capture is metadata": (events) =>
-    events
-      .filter((event) => event.source !== events[0]?.source || event.capture !== "metadata")
-      .map(where),
+    events.filter((event) => event.source !== events[0]?.source || event.capture !== "metadata").map(where),
 }
 
 function faultsOf(replayed: Replayed): string[] {
@@ -162,20 +161,34 @@ function coreOf(replayed: Replayed): Record<string, unknown[]> {
     for (const event of events) if (!event.type.startsWith("x.")) numbers.set(event.id, `#${++count}`)
   }
   return Object.fromEntries(
-    [...replayed.events].map(([session, events]) => [
-      session,
-      events
-        .filter((event) => !event.type.startsWith("x."))
-        .map(({ aep: _aep, id, seq: _seq, cause, subject, opencodemoment: _o, kilocodemoment: _k, ...rest }) => {
-          const { opencodemore: _om, kilocodemore: _km, ...told } = rest
-          return {
-            ...told,
-            id: numbers.get(id),
-            ...(cause === undefined ? {} : { cause: numbers.get(cause) }),
-            ...(subject === undefined ? {} : { subject: numbers.get(subject) ?? subject }),
-          }
-        }),
-    ]),
+    // An instance's own session starts with its first moment, whatever that is.
+    [...replayed.events.entries()]
+      .filter(([session]) => !session.startsWith("instance-"))
+      .map(([session, events]) => [
+        session,
+        events
+          .filter((event) => !event.type.startsWith("x."))
+          .map(
+            ({
+              aep: _aep,
+              id,
+              seq: _seq,
+              cause,
+              subject,
+              opencodemoment: _o,
+              kilocodemoment: _k,
+              ...rest
+            }) => {
+              const { opencodemore: _om, kilocodemore: _km, ...told } = rest
+              return {
+                ...told,
+                id: numbers.get(id),
+                ...(cause === undefined ? {} : { cause: numbers.get(cause) }),
+                ...(subject === undefined ? {} : { subject: numbers.get(subject) ?? subject }),
+              }
+            },
+          ),
+      ]),
   )
 }
 

@@ -45,7 +45,7 @@ function wordsOf(event: LoggedEvent, nameOf: (session: unknown) => string, tasks
       return [String(data.resolution)]
     case "progress.task.planned":
     case "progress.task.completed":
-      return [`task-${placeOf(member(data, "task").id, tasks)}`]
+      return [`task-${placeOf(event.subject, tasks)}`]
     case "delegation.subagent.started":
     case "delegation.subagent.stopped":
       return [nameOf(member(data, "child").session)]

@@ -23,7 +23,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "error-401",
     title: "a provider that refuses the key fails the run with the error's name",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "refused", "ERR: 401")
       await idle(agent, main)
@@ -36,7 +36,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "finish-length",
     title: "an answer cut short by its length fails the run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "length", "LENGTH: and then")
       await idle(agent, main)
@@ -49,7 +49,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "abort-streaming",
     title: "an abort while the model answers cancels the run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "abort", "HANG:")
       await answering(agent, main)
@@ -64,7 +64,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "delete",
     title: "deleting a session ends it as normal, after its run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "delete", "SAY: hello")
       await idle(agent, main)
@@ -78,7 +78,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "two-turns",
     title: "a second prompt opens a second run in the same session",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "twice", "SAY: one")
       await idle(agent, main)
@@ -93,7 +93,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "fork",
     title: "a fork is a session, and the history it copies opens no run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "fork", "SAY: one")
       await idle(agent, main)
@@ -106,7 +106,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "compaction",
     title: "a compaction is told once and opens no run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await begin(agent, "compact", "SAY: one")
       await idle(agent, main)
@@ -126,7 +126,7 @@ export const ENDS: readonly ServeScenario[] = [
     copies: "project",
     name: "shell",
     title: "a command of the user's own shell is no run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const main = await agent.createSession("shell")
       await agent.shell(main, "echo mine")

@@ -26,11 +26,11 @@ export const PROCESSES: readonly ProcessScenario[] = [
     name: "run-rejects",
     title: "`run` rejects an ask by itself, and the record says that the host did",
     budgetMs: 60_000,
-    on: ({ features }) => features.runRejects,
+    on: ({ features }) => features.runRejects !== undefined,
     drive: async (sandbox) => {
       const { code, stdout, stderr } = await runOnce(sandbox, `${touch}\nSAY: made`, RUN_MS)
-      // A rejected ask is no failure of the command.
-      if (code !== 0) throw new Error(`run ended with ${code}\n${stdout}\n${stderr}`)
+      if (code !== sandbox.agent.features.runRejects)
+        throw new Error(`run ended with ${code}\n${stdout}\n${stderr}`)
     },
     expected: () => ({ main: SELF_REJECTED }),
   },
@@ -43,8 +43,8 @@ export const PROCESSES: readonly ProcessScenario[] = [
     drive: async (sandbox) => {
       const tui = await startTui(sandbox)
       try {
-        tui.type(`${touch} `)
-        await tui.untilScreen("makes a file", AGENT_MS)
+        tui.type(touch)
+        await tui.untilScreen("RUN: bash", AGENT_MS)
         tui.press("Enter")
         await tui.untilScreen("Permission required", AGENT_MS)
         // The first choice of the dialog is "Allow once".

@@ -13,7 +13,7 @@ export const TURNS: readonly ServeScenario[] = [
     copies: "project",
     name: "answer",
     title: "an answer without a tool finishes the run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       // Without a title, so that the agent makes one up by a request of its own.
       const main = await agent.createSession()
@@ -28,7 +28,7 @@ export const TURNS: readonly ServeScenario[] = [
     copies: "project",
     name: "tool-success",
     title: "a tool that succeeds is requested and completed inside a finished run",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent, { project }) => {
       const main = await begin(agent, "read", `${read(`${project}/notes.txt`)}\nSAY: read`)
       await idle(agent, main)
@@ -41,7 +41,7 @@ export const TURNS: readonly ServeScenario[] = [
     copies: "project",
     name: "tool-error",
     title: "a tool that fails is told as failed and the run still finishes",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent, { project }) => {
       const main = await begin(agent, "read nothing", `${read(`${project}/missing.txt`)}\nSAY: gone`)
       await idle(agent, main)
@@ -54,7 +54,7 @@ export const TURNS: readonly ServeScenario[] = [
     copies: "project",
     name: "todos",
     title: "a todo list written twice plans each task once and completes the done one",
-    budgetMs: 20_000,
+    budgetMs: 10_000,
     drive: async (agent) => {
       const [first, second] = [call("todowrite", { todos: dug }), call("todowrite", { todos: filled })]
       const main = await begin(agent, "todos", `${first}\n${second}\nSAY: dug`)
@@ -80,7 +80,7 @@ export const TURNS: readonly ServeScenario[] = [
     copies: "project",
     name: "subagent",
     title: "a sub-agent is a session of its own with its parent, and a delegation on the parent",
-    budgetMs: 30_000,
+    budgetMs: 15_000,
     drive: async (agent, { project }) => {
       const prompt = `${read(`${project}/notes.txt`)}\nSAY: seen`
       const task = call("task", { description: "look", prompt, subagent_type: "general" })
@@ -117,7 +117,7 @@ export const TURNS: readonly ServeScenario[] = [
     copies: "project",
     name: "retry",
     title: "a provider that refuses once and then answers leaves one finished run",
-    budgetMs: 30_000,
+    budgetMs: 15_000,
     drive: async (agent) => {
       const main = await begin(agent, "retry", "ERR: 429 times=1 retry-after-ms=50\nSAY: back")
       await idle(agent, main)

@@ -1,0 +1,148 @@
+/**
+ * The service without its doors: intake, emitter and ledger on a real home in a temporary folder, with a clock that
+ * tests move. A crash is a copy of the home's files while it is open: what was written is there, nothing is closed.
+ */
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { digestOf } from "../service/capture/digest.ts"
+import { Emitter } from "../service/emit/emitter.ts"
+import { Intake } from "../service/emit/intake.ts"
+import type { Ledger } from "../service/emit/ledger.ts"
+import { sessionFolding } from "../service/emit/logged.ts"
+import { openLedger } from "../service/emit/open.ts"
+import { readMoment } from "../service/http/moments-body.ts"
+import { isOpen, type SessionState } from "../service/session/state.ts"
+import type { AepEvent } from "../shared/aep.ts"
+import type { Instance, Moment, MomentAck, MomentBody } from "../shared/moments.ts"
+import { Clock } from "./clock.ts"
+import { sha256Hex } from "./replay.ts"
+
+/** An instance with everything a batch needs; members may be replaced. */
+export function instanceOf(id: string, members: Partial<Instance> = {}): Instance {
+  return { id, agent: "opencode", directory: "/home/dev/project", mode: "serve", plugin: "0.1.0", ...members }
+}
+
+/** A bus event as a moment without its stamp. */
+export function bus(type: string, properties: Record<string, unknown> = {}): MomentBody {
+  return { kind: "bus", event: { type, properties } }
+}
+
+let eventIds = 0
+
+export class House {
+  readonly ledger: Ledger<SessionState>
+  readonly intake: Intake
+  readonly emitter: Emitter
+  readonly refused: string[] = []
+  readonly faults: unknown[] = []
+  private readonly next = new Map<string, number>()
+
+  constructor(
+    readonly clock: Clock = new Clock(),
+    readonly home: string = mkdtempSync(join(tmpdir(), "aep-house-")),
+  ) {
+    const opened = openLedger({
+      home,
+      boot: "boot-1",
+      now: clock.now,
+      timers: clock.timers,
+      folding: sessionFolding,
+      isOpen,
+    })
+    if (opened.kind !== "opened") throw new Error(opened.detail)
+    this.ledger = opened.ledger
+    this.emitter = new Emitter(
+      this.ledger,
+      {
+        host: "host-a",
+        newId: () => `E${String(++eventIds).padStart(8, "0")}`,
+        digest: (value) => digestOf(value, sha256Hex),
+      },
+      (type, field, code) => this.refused.push(`${type} ${field} ${code}`),
+    )
+    this.intake = new Intake({
+      ledger: this.ledger,
+      emitter: this.emitter,
+      now: clock.now,
+      timers: clock.timers,
+      read: readMoment,
+      onFault: (error) => this.faults.push(error),
+    })
+    this.intake.start()
+  }
+
+  /** Stamps bodies with the instance's next indexes and the clock. */
+  stamp(instance: Instance, bodies: readonly MomentBody[]): Moment[] {
+    return bodies.map((body) => {
+      const n = this.next.get(instance.id) ?? 0
+      this.next.set(instance.id, n + 1)
+      return { ...body, n, at: this.clock.now() }
+    })
+  }
+
+  /** Sends bodies as one batch of new moments. */
+  tell(instance: Instance, ...bodies: MomentBody[]): MomentAck {
+    const first = this.next.get(instance.id) ?? 0
+    return this.send(instance, first, this.stamp(instance, bodies))
+  }
+
+  /** Sends moments as they are. */
+  send(
+    instance: Instance,
+    first: number,
+    moments: readonly unknown[],
+    dropped?: Record<string, number>,
+  ): MomentAck {
+    return this.intake.apply({ instance, first, dropped, moments })
+  }
+
+  /** The events of a session's log, or of the agent's own (`agent.presence`) when none is given. */
+  events(session?: string, agent = "opencode"): AepEvent[] {
+    const folder = join(this.home, "logs", agent)
+    if (!existsSync(folder)) return []
+    const all = readdirSync(folder).flatMap((file) =>
+      readFileSync(join(folder, file), "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as AepEvent),
+    )
+    return all.filter((event) => event.session === session)
+  }
+
+  /** The types of a session's core events. */
+  core(session?: string, agent = "opencode"): string[] {
+    return this.events(session, agent).flatMap(({ type }) => (type.startsWith("x.") ? [] : [type]))
+  }
+
+  /** How often the agent was said to be there or gone, in order. */
+  presence(agent = "opencode"): unknown[] {
+    return this.events(undefined, agent).map(({ data }) => data?.state)
+  }
+
+  /** A second service on what a kill of this one would have left. The first must not be used after. */
+  crash(): House {
+    const copy = mkdtempSync(join(tmpdir(), "aep-house-"))
+    cpSync(this.home, copy, { recursive: true })
+    this.remove()
+    const house = new House(this.clock, copy)
+    for (const [id, n] of this.next) house.next.set(id, n)
+    return house
+  }
+
+  /** A second service after a clean stop of this one. */
+  restart(): House {
+    this.intake.stop()
+    this.ledger.close()
+    const house = new House(this.clock, this.home)
+    for (const [id, n] of this.next) house.next.set(id, n)
+    return house
+  }
+
+  /** Ends timers and takes the folder away. */
+  remove(): void {
+    this.intake.stop()
+    this.ledger.close()
+    rmSync(this.home, { recursive: true, force: true })
+  }
+}
