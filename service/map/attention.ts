@@ -128,16 +128,21 @@ export function questionDraft(question: Question, profile: Profile, respondVia: 
 
 /**
  * The agent's own answer (`answers: [[label, ...], ...]`, one list a question) as form values: labels become choice
- * ids, own text stays text (and is gated as such), a question without an answer has no value.
+ * ids, own text stays text (and is gated as such), a question without an answer has no value. `choices` may hold
+ * the labels in another form; `keyOf` then brings an answered label into it.
  */
-export function formValues(choices: readonly QuestionField[], answers: unknown): Json {
+export function formValues(
+  choices: readonly QuestionField[],
+  answers: unknown,
+  keyOf: (label: string) => string = (label) => label,
+): Json {
   const values: Json = {}
   listOf(answers).forEach((answer, index) => {
     const field = choices[index]
     if (field === undefined) return
     const ids = listOf(answer).flatMap((label) => {
       if (typeof label !== "string") return []
-      const choice = field.choices.indexOf(label)
+      const choice = field.choices.indexOf(keyOf(label))
       return [choice >= 0 ? String(choice + 1) : label]
     })
     const [only] = ids

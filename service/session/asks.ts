@@ -2,7 +2,15 @@
  * Asks and questions, observed (truth rule 4): each becomes one attention request with the agent's own decisions as
  * options, answered in the agent's own dialog, and gets exactly one terminal. Nothing here answers anything.
  */
-import { askDraft, formFields, formValues, questionDraft, readAsk, readQuestion } from "../map/attention.ts"
+import {
+  askDraft,
+  formFields,
+  formValues,
+  type QuestionField,
+  questionDraft,
+  readAsk,
+  readQuestion,
+} from "../map/attention.ts"
 import { type Json, textOf } from "../map/members.ts"
 import type { Scene } from "./scene.ts"
 import type { OpenAsk } from "./state.ts"
@@ -40,7 +48,15 @@ export function onQuestion(scene: Scene, value: Json): void {
     marks: { request: question.id, ...(question.callID === undefined ? {} : { call: question.callID }) },
   })
   const open = scene.state.asks.get(question.id)
-  if (open !== undefined) open.fields = question.fields
+  if (open !== undefined) open.fields = withoutLabels(question.fields, scene.digest)
+}
+
+/** State is stored, and labels are the model's words: their digests are enough to recognise an answer. */
+function withoutLabels(
+  fields: readonly QuestionField[],
+  digest: (label: string) => string,
+): readonly QuestionField[] {
+  return fields.map((field) => ({ ...field, label: "", choices: field.choices.map(digest) }))
 }
 
 function isKnown(scene: Scene, request: string): boolean {
@@ -79,7 +95,8 @@ export function onQuestionReply(scene: Scene, properties: Json): void {
     return
   }
   // After a restart the question's labels are gone: that it was answered is known, with what is not.
-  const values = ask.fields === undefined ? undefined : formValues(ask.fields, properties.answers)
+  const values =
+    ask.fields === undefined ? undefined : formValues(ask.fields, properties.answers, scene.digest)
   answer(scene, ask, values === undefined ? {} : { values }, undefined)
 }
 

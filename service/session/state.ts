@@ -87,7 +87,7 @@ export interface OpenAsk {
   eventId: string
   at: number
   callID?: string
-  /** Hint: questions, to read the agent's answer by; absent after a restart. */
+  /** Hint: questions to read the agent's answer by, their labels as digests; absent after a rebuild from the log. */
   fields?: readonly QuestionField[]
   answeredEventId?: string
 }

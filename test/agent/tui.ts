@@ -18,8 +18,8 @@ export interface Tui {
   /** Presses a key by its tmux name, such as `Enter`, `Escape`, `C-c`. */
   press: (key: string) => void
   screen: () => string
-  /** Waits until the screen holds the text. Throws with the screen when the deadline passes. */
-  untilScreen: (text: string, deadlineMs: number) => Promise<void>
+  /** Waits until the screen shows it. Throws with the screen when the deadline passes. */
+  untilScreen: (shown: RegExp, deadlineMs: number) => Promise<void>
   /** Leaves as a user does, then ends what is left. */
   stop: () => Promise<void>
 }
@@ -54,8 +54,8 @@ export async function startTui(sandbox: Sandbox): Promise<Tui> {
     sandbox.binary,
   )
   if (started.exitCode !== 0) throw new Error(`tmux: ${started.stderr.toString().trim()}`)
-  const untilScreen = async (text: string, deadlineMs: number) => {
-    await waitFor(`"${text}" on the screen`, deadlineMs, () => screen().includes(text), screen)
+  const untilScreen = async (shown: RegExp, deadlineMs: number) => {
+    await waitFor(`${shown} on the screen`, deadlineMs, () => shown.test(screen()), screen)
   }
   const kill = () => {
     tmux("kill-server")
@@ -63,7 +63,7 @@ export async function startTui(sandbox: Sandbox): Promise<Tui> {
   }
   const forget = endWithUs(() => void tmux("kill-server"))
   try {
-    await untilScreen("Ask anything", START_MS)
+    await untilScreen(/Ask anything/, START_MS)
   } catch (error) {
     kill()
     throw error

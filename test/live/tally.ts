@@ -10,14 +10,14 @@ export interface Tally {
   print: () => string
 }
 
-/** An empty tally. Scenarios that do not apply show as `-`, those that did not hold as `FAILED`. */
+/** An empty tally. Scenarios that do not apply show as `-`, those that did not hold or were left out as `not held`. */
 export function createTally(agents: readonly AgentVersion[], scenarios: readonly Scenario[]): Tally {
   const times = new Map<string, number>()
   const keyOf = (agent: AgentVersion, scenario: Scenario) => `${agent.label}/${scenario.name}`
   const cell = (agent: AgentVersion, scenario: Scenario) => {
     const time = times.get(keyOf(agent, scenario))
     if (time !== undefined) return `${Math.round(time)} ms`
-    return isOn(scenario, agent) ? "FAILED" : "-"
+    return isOn(scenario, agent) ? "not held" : "-"
   }
   const count = (agent: AgentVersion) =>
     scenarios.filter((scenario) => times.has(keyOf(agent, scenario))).length

@@ -44,12 +44,14 @@ export const PROCESSES: readonly ProcessScenario[] = [
       const tui = await startTui(sandbox)
       try {
         tui.type(touch)
-        await tui.untilScreen("RUN: bash", AGENT_MS)
+        await tui.untilScreen(/RUN: bash/, AGENT_MS)
         tui.press("Enter")
-        await tui.untilScreen("Permission required", AGENT_MS)
+        await tui.untilScreen(/Permission required/, AGENT_MS)
         // The first choice of the dialog is "Allow once".
         tui.press("Enter")
-        await tui.untilScreen("done.", AGENT_MS)
+        await tui.untilScreen(/done\./, AGENT_MS)
+        // The time it took stands under an answer that is complete; leaving before that would cut the turn off.
+        await tui.untilScreen(/m1 · [\d.]+/, AGENT_MS)
       } finally {
         await tui.stop()
       }
