@@ -92,7 +92,10 @@ export function leaveHome(paths: HomePaths): void {
 
 function keptToken(file: string): string {
   const kept = readText(file)?.trim()
-  if (kept !== undefined && kept !== "") return kept
+  if (kept !== undefined && kept !== "") {
+    chmodSync(file, 0o600)
+    return kept
+  }
   const token = newSecret()
   writeSecret(file, `${token}\n`)
   return token

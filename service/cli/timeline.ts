@@ -4,6 +4,7 @@
  */
 import type { AepEvent } from "../../shared/aep.ts"
 import { type Json, listOf, numberOf, objectOf, textOf } from "../map/members.ts"
+import { visible } from "./visible.ts"
 
 export interface TimelineOptions {
   /** Show events of severity `debug` too. */
@@ -30,17 +31,26 @@ function sessionLines(
   shown: Set<string>,
   verbose: boolean,
 ): string[] {
+  // An agent's own events stand in no session, and in no other's place.
   const session = events[0]?.session
-  if (session === undefined || shown.has(session)) return []
-  shown.add(session)
+  if (session !== undefined) {
+    if (shown.has(session)) return []
+    shown.add(session)
+  }
   return events.flatMap((event) => {
     if (event.severity === "debug" && !verbose) return []
     const seconds = ((Date.parse(event.time) - origin) / 1000).toFixed(2).padStart(7)
-    const line = `${seconds}s  ${indent}${sentence(event)}`
-    const child = event.type === "delegation.subagent.started" ? event.subject : undefined
+    const line = `${seconds}s  ${indent}${visible(sentence(event))}`
+    const child = childOf(event)
     if (child === undefined) return [line]
     return [line, ...sessionLines(childrenOf(child), childrenOf, origin, `${indent}  | `, shown, verbose)]
   })
+}
+
+/** The session a sub-agent's start speaks of. */
+export function childOf(event: AepEvent): string | undefined {
+  if (event.type !== "delegation.subagent.started") return undefined
+  return textOf(objectOf(event.data?.child).session) ?? event.subject
 }
 
 type Teller = (event: AepEvent, data: Json) => string

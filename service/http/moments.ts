@@ -24,14 +24,24 @@ export async function momentsDoor(request: Request, door: MomentsDoor): Promise<
   const refusal =
     judgeBearer(request.headers, door.credential, REMEDY) ?? judgeBody(request.headers, door.maxBody)
   if (refusal !== undefined) return refuse(refusal)
-  const text = await request.text()
-  // A chunked body declares no length; UTF-16 units never outnumber UTF-8 bytes.
-  if (text.length > door.maxBody) return refuse(tooLarge(door.maxBody))
-  const body = parseJson(text)
+  const bytes = await readBytes(request)
+  if (bytes === undefined) return badRequest("the body ended before it was whole")
+  // A chunked body declares no length.
+  if (bytes.byteLength > door.maxBody) return refuse(tooLarge(door.maxBody))
+  const body = parseJson(new TextDecoder().decode(bytes))
   if (body === undefined) return badRequest("the body is not JSON")
   const read = readShell(body.value, door.maxBatch)
   if ("fault" in read) return badRequest(read.fault)
   return Response.json(door.apply(read.shell), { status: 202 })
+}
+
+async function readBytes(request: Request): Promise<ArrayBuffer | undefined> {
+  try {
+    return await request.arrayBuffer()
+  } catch {
+    // The sender went away: no fault of ours, and nobody is left to be answered.
+    return undefined
+  }
 }
 
 /** The error text of the parser quotes the input, so it is not passed on. */

@@ -46,6 +46,7 @@ export function applyMoment(scene: Scene, moment: Moment): void {
 type BusRule = (scene: Scene, properties: Json, type: string) => void
 
 const todoUpdated: BusRule = (scene, properties) => {
+  if (scene.state.ended) return
   const items = readTodos(properties.todos)
   const { state } = scene
   const { todos, counter } = identifyTodos(state.todos, items, state.todoCounter, scene.digest)
@@ -135,7 +136,9 @@ const sessionError: BusRule = (scene, properties, type) => {
 /** The row of the mapping table as it stands. */
 const mapped: BusRule = (scene, properties, type) => {
   const draft = mapBusEvent(type, properties, scene.profile)
-  if (draft !== undefined) scene.emit(draft)
+  // A deleted session has no progress; only what is still at work in it is told in core words.
+  if (draft === undefined || (scene.state.ended && !draft.type.startsWith("x."))) return
+  scene.emit(draft)
 }
 
 /**

@@ -116,9 +116,9 @@ export function onStatus(scene: Scene, status: Json): void {
 
 /** Idle voids the session's asks at once and starts the wait for the verdict; said twice, it waits anew. */
 export function onIdle(scene: Scene): void {
-  if (scene.state.ended) return
+  // A run goes on after its session was deleted (surface.md §7): what it asked then ends here as well.
   voidAsks(scene)
-  if (scene.state.run === undefined) return
+  if (scene.state.ended || scene.state.run === undefined) return
   if (scene.state.run.idleAt === undefined) onStatus(scene, { type: "idle" })
   // 1.0 may say `idle` before we ever saw it busy: the run must know all the same.
   if (scene.state.run.idleAt === undefined) scene.state.run.idleAt = scene.at

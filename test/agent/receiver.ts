@@ -29,8 +29,8 @@ export function startReceiver(port: number, aepHome: string): Receiver {
     const { id } = batch.instance
     instances.set(id, batch.instance)
     // What is sent again after a lost answer is not heard twice.
-    const known = moments.filter(({ instance }) => instance === id).length
-    const fresh = batch.moments.filter(({ n }) => n >= known)
+    const heard = moments.findLast(({ instance }) => instance === id)?.n ?? -1
+    const fresh = batch.moments.filter(({ n }) => n > heard)
     if (fresh.length > 0) last = performance.now()
     moments.push(...fresh.map((moment) => ({ ...moment, instance: id })))
     return { next: batch.first + batch.moments.length, rejected: [] }

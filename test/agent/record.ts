@@ -4,11 +4,12 @@
  * something new or an agent's version changes, then read the diff.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { dirname, join } from "node:path"
 import { suitePort } from "../ports.ts"
 import { startModel } from "./model.ts"
 import { normalise } from "./normalise.ts"
 import { type Heard, type Receiver, startReceiver } from "./receiver.ts"
+import { MOMENTS, recordingName } from "./recorded.ts"
 import { openSandbox, type Sandbox } from "./sandbox.ts"
 import { isOn, type Roles, type Scenario } from "./scenario.ts"
 import { SCENARIOS } from "./scenarios.ts"
@@ -16,7 +17,6 @@ import { startServe } from "./serve.ts"
 import { AGENTS, type AgentVersion } from "./versions.ts"
 import { waitFor } from "./wait.ts"
 
-const FOLDER = resolve(import.meta.dir, "../../fixtures/moments")
 const PORT = {
   model: suitePort("record", 0),
   agent: suitePort("record", 1),
@@ -34,10 +34,10 @@ async function record(agent: AgentVersion, scenario: Scenario): Promise<string> 
   const receiver = startReceiver(PORT.receiver, sandbox.aepHome)
   try {
     const roles = await play(scenario, sandbox, receiver)
-    const file = `${agent.label}-${scenario.name}.jsonl`
+    const file = recordingName(agent, scenario)
     const lines = tidy(scenario, sandbox, receiver, roles)
-    mkdirSync(FOLDER, { recursive: true })
-    writeFileSync(join(FOLDER, file), lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+    mkdirSync(MOMENTS, { recursive: true })
+    writeFileSync(join(MOMENTS, file), lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
     return `${file} ${lines.length - 1} moments`
   } finally {
     await receiver.stop()
@@ -59,11 +59,18 @@ async function play(scenario: Scenario, sandbox: Sandbox, receiver: Receiver): P
     await settled()
     // The end of the instance belongs to the record; a signal would end it without a word.
     await served.call("POST", "/instance/dispose")
-    await settled()
+    await waitFor("end of the instance", SETTLE_MS, () => receiver.moments().some(isEnd))
     return roles
   } finally {
     await served.stop()
   }
+}
+
+/** The hook of 1.18 and Kilo, the event of 1.0. */
+function isEnd(moment: Heard): boolean {
+  return (
+    moment.kind === "dispose" || (moment.kind === "bus" && moment.event.type === "server.instance.disposed")
+  )
 }
 
 function firstSession(moments: readonly Heard[]): string {

@@ -4,12 +4,18 @@
  */
 
 import type { Roles } from "../agent/scenario.ts"
-import type { LoggedEvent } from "../agent/service.ts"
 
 type Data = Record<string, unknown>
 
+/** What a line is made of. */
+export interface Told {
+  type: string
+  subject?: string
+  data?: Data
+}
+
 /** The lines of a session's log, in order. `roles` names the sessions that payloads point to. */
-export function digestLog(events: readonly LoggedEvent[], roles: Roles): string[] {
+export function digestLog(events: readonly Told[], roles: Roles): string[] {
   const nameOf = (session: unknown) =>
     Object.entries(roles).find(([, id]) => id === session)?.[0] ?? String(session)
   const tasks: unknown[] = []
@@ -18,7 +24,7 @@ export function digestLog(events: readonly LoggedEvent[], roles: Roles): string[
     .map((event) => [event.type, ...wordsOf(event, nameOf, tasks)].join(" "))
 }
 
-function wordsOf(event: LoggedEvent, nameOf: (session: unknown) => string, tasks: unknown[]): string[] {
+function wordsOf(event: Told, nameOf: (session: unknown) => string, tasks: unknown[]): string[] {
   const data = event.data ?? {}
   switch (event.type) {
     case "session.started":
@@ -54,7 +60,7 @@ function wordsOf(event: LoggedEvent, nameOf: (session: unknown) => string, tasks
   }
 }
 
-function requested(event: LoggedEvent, data: Data): string[] {
+function requested(event: Told, data: Data): string[] {
   if (data.kind === "permission") {
     const options = list(data.options).map(({ id }) => String(id))
     return ["permission", String(event.subject), options.join("|")]

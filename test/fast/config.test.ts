@@ -1,0 +1,180 @@
+/**
+ * The configuration of the service as a table: each variable and flag with what it takes, what it refuses and what
+ * wins (design section 4). Errors name where the value came from, what it was and what is accepted; a secret's value
+ * never stands in one.
+ */
+import { describe, expect, test } from "bun:test"
+import { type Config, readConfig } from "../../service/config.ts"
+
+type Env = Record<string, string>
+const USER = "/home/dev"
+const SECRET = "s3cret-value-that-must-not-be-told"
+
+function config(args: string[], env: Env = {}): Config {
+  const read = readConfig(args, env, USER)
+  if (read.kind !== "config") throw new Error(JSON.stringify(read))
+  return read.config
+}
+
+function fault(args: string[], env: Env = {}, user = USER): string {
+  const read = readConfig(args, env, user)
+  return read.kind === "invalid" ? read.detail : `not invalid but ${read.kind}`
+}
+
+test("with nothing given the defaults hold", () => {
+  expect(config([])).toEqual({
+    home: "/home/dev/.aep",
+    host: "127.0.0.1",
+    port: 8390,
+    publicHosts: [],
+    allowedOrigins: [],
+    token: undefined,
+    key: undefined,
+    maxBody: 16 * 1024 * 1024,
+    maxBatch: 10_000,
+  })
+})
+
+describe("a valid value is taken", () => {
+  test.each([
+    ["AEP_HOME", "/var/aep", { home: "/var/aep" }],
+    ["AEP_HOME", "C:\\aep", { home: "C:\\aep" }],
+    ["AEP_OPENCODE_HOST", "::1", { host: "::1" }],
+    ["AEP_OPENCODE_HOST", "localhost", { host: "localhost" }],
+    ["AEP_OPENCODE_PORT", "1", { port: 1 }],
+    ["AEP_OPENCODE_PORT", "65535", { port: 65_535 }],
+    ["AEP_OPENCODE_PORT", "08390", { port: 8390 }],
+    ["AEP_PUBLIC_URL", "https://aep.example.org/x?y", { publicHosts: ["aep.example.org"] }],
+    ["AEP_PUBLIC_URL", "http://aep.example.org:9000", { publicHosts: ["aep.example.org:9000"] }],
+    ["AEP_ALLOWED_ORIGINS", "https://a.example", { allowedOrigins: ["https://a.example"] }],
+    [
+      "AEP_ALLOWED_ORIGINS",
+      "https://a.example, http://b.example:81",
+      { allowedOrigins: ["https://a.example", "http://b.example:81"] },
+    ],
+    ["AEP_TOKEN", SECRET, { token: SECRET }],
+    ["AEP_OPENCODE_KEY", "0123456789abcdef", { key: "0123456789abcdef" }],
+    ["AEP_MAX_BODY", "1024", { maxBody: 1024 }],
+    ["AEP_MAX_BODY", "2147483647", { maxBody: 2_147_483_647 }],
+    ["AEP_MAX_BATCH", "1", { maxBatch: 1 }],
+    ["AEP_MAX_BATCH", "1000000", { maxBatch: 1_000_000 }],
+  ] as [string, string, Partial<Config>][])("%s=%s", (variable, value, members) => {
+    expect(config([], { [variable]: value })).toEqual({ ...config([]), ...members })
+  })
+})
+
+describe("an empty variable is an absent one", () => {
+  test.each([
+    ...["AEP_HOME", "AEP_OPENCODE_HOST", "AEP_OPENCODE_PORT", "AEP_PUBLIC_URL", "AEP_ALLOWED_ORIGINS"],
+    ...["AEP_TOKEN", "AEP_OPENCODE_KEY", "AEP_MAX_BODY", "AEP_MAX_BATCH"],
+  ])("%s", (variable) => {
+    expect(config([], { [variable]: "" })).toEqual(config([]))
+  })
+})
+
+describe("an invalid value is refused, naming variable, value and what is accepted", () => {
+  test.each([
+    ["AEP_HOME", "relative/home", "absolute path"],
+    ["AEP_HOME", "~/aep", "absolute path"],
+    ["AEP_OPENCODE_HOST", "0.0.0.0", "127.0.0.1, localhost, ::1"],
+    ["AEP_OPENCODE_HOST", "example.org", "127.0.0.1, localhost, ::1"],
+    ["AEP_OPENCODE_PORT", "abc", "1 to 65535"],
+    ["AEP_OPENCODE_PORT", "0", "1 to 65535"],
+    ["AEP_OPENCODE_PORT", "65536", "1 to 65535"],
+    ["AEP_OPENCODE_PORT", "-1", "1 to 65535"],
+    ["AEP_OPENCODE_PORT", "80.5", "1 to 65535"],
+    ["AEP_OPENCODE_PORT", " 80", "1 to 65535"],
+    ["AEP_OPENCODE_PORT", "0x50", "1 to 65535"],
+    ["AEP_PUBLIC_URL", "aep.example.org", "https://aep.example.org"],
+    ["AEP_PUBLIC_URL", "ftp://aep.example.org", "https://aep.example.org"],
+    ["AEP_ALLOWED_ORIGINS", "https://a.example/path", "https://aep.example.org"],
+    ["AEP_ALLOWED_ORIGINS", "*", "https://aep.example.org"],
+    ["AEP_ALLOWED_ORIGINS", "null", "https://aep.example.org"],
+    ["AEP_MAX_BODY", "1023", "1024 to 2147483647"],
+    ["AEP_MAX_BODY", "2147483648", "1024 to 2147483647"],
+    ["AEP_MAX_BODY", "16MiB", "1024 to 2147483647"],
+    ["AEP_MAX_BATCH", "0", "1 to 1000000"],
+    ["AEP_MAX_BATCH", "1000001", "1 to 1000000"],
+  ])("%s=%s", (variable, value, accepted) => {
+    const detail = fault([], { [variable]: value })
+    expect(detail).toContain(variable)
+    expect(detail).toContain(`\`${value}\``)
+    expect(detail).toContain(accepted)
+  })
+
+  test("of a list only the wrong part is named", () => {
+    const detail = fault([], { AEP_ALLOWED_ORIGINS: "https://a.example,nonsense" })
+    expect(detail).toContain("`nonsense`")
+    expect(detail).not.toContain("a.example,")
+  })
+
+  test("all of them at once, one line each", () => {
+    const detail = fault(["--port", "x"], { AEP_MAX_BODY: "y", AEP_OPENCODE_HOST: "z" })
+    expect(detail.split("\n")).toHaveLength(3)
+  })
+
+  test("no home folder and no AEP_HOME", () => {
+    expect(fault([], {}, "")).toContain("AEP_HOME is not set")
+  })
+})
+
+describe("a weak secret is refused without being told", () => {
+  test.each([
+    ["AEP_TOKEN", "tooshort-secret"],
+    ["AEP_OPENCODE_KEY", "tooshort-secret"],
+    ["AEP_TOKEN", "zebra okapi tapir gnu lemur"],
+    ["AEP_OPENCODE_KEY", "zebra-okapi-tapir\ngnu-lemur"],
+  ])("%s", (variable, value) => {
+    const detail = fault([], { [variable]: value })
+    expect(detail).toContain(variable)
+    expect(detail).toContain("16 characters")
+    for (const piece of value.split(/\s/)) expect(detail).not.toContain(piece)
+  })
+})
+
+describe("flags", () => {
+  test.each([
+    [["--home", "/flag"], { AEP_HOME: "/env" }, { home: "/flag" }],
+    [["--home=/flag"], {}, { home: "/flag" }],
+    [["--host", "::1"], { AEP_OPENCODE_HOST: "localhost" }, { host: "::1" }],
+    [["--port", "1234"], { AEP_OPENCODE_PORT: "4321" }, { port: 1234 }],
+    [["--port", "1234"], { AEP_OPENCODE_PORT: "nonsense" }, { port: 1234 }],
+  ] as [string[], Env, Partial<Config>][])("%j win over %j", (args, env, members) => {
+    expect(config(args, env)).toEqual({ ...config([]), ...members })
+  })
+
+  test.each([
+    [["--port", "abc"], "--port", "`abc`"],
+    [["--port", ""], "--port", "``"],
+    [["--host", "0.0.0.0"], "--host", "`0.0.0.0`"],
+    [["--home", "here"], "--home", "`here`"],
+  ])("%j is refused by the flag's name", (args, name, value) => {
+    expect(fault(args)).toContain(name)
+    expect(fault(args)).toContain(value)
+  })
+
+  test.each([[["--nonsense"]], [["--port"]], [["--help=yes"]], [["-x"]]])(
+    "%j is refused and points to the help",
+    (args) => {
+      expect(fault(args)).toContain("--help")
+    },
+  )
+
+  test.each([[[`--token=${SECRET}`]], [["--token", SECRET]], [[`--key=${SECRET}`]]])(
+    "a secret given as a flag is not repeated (case %#)",
+    (args) => {
+      const detail = fault(args)
+      expect(detail).not.toStartWith("not invalid")
+      expect(detail).not.toContain(SECRET)
+    },
+  )
+
+  test.each([
+    [["--help"], "help"],
+    [["-h"], "help"],
+    [["--version"], "version"],
+    [["--help", "--port", "abc"], "help"],
+  ])("%j asks for %s, whatever else is wrong", (args, kind) => {
+    expect(readConfig(args, { AEP_OPENCODE_PORT: "abc" }, "").kind).toBe(kind as never)
+  })
+})
