@@ -61,6 +61,12 @@ const closeAsk =
       if (ask.eventId !== event.subject) continue
       state.asks.delete(request)
       remember(state.closedAsks, request, ended(event.data))
+      // Kilo calls the tool of a dismissed question completed, so the question itself says that a person stopped
+      // the loop. One that idle or an abort took away is closed when the run is idle or has its error.
+      const { run } = state
+      if (ask.kind === "form" && event.data.resolution === "dismissed" && run !== undefined) {
+        if (run.idleAt === undefined) run.stoppedBy = "dismissed"
+      }
     }
   }
 

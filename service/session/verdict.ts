@@ -14,7 +14,9 @@ export function judgeRun(run: OpenRun, on: JudgedOn, now: number): Draft {
   const last = lastAnswer(run)
   const spent: Json = { duration_ms: Math.max(0, (run.idleAt ?? now) - run.startedAt), ...totals(run) }
   const unfinished = last?.finish === undefined || last.finish === "tool-calls" || last.finish === "unknown"
-  const error = last?.error ?? (unfinished && run.stoppedBy === undefined ? run.error : undefined)
+  // A refusal explains an unfinished answer better than an error of the session, except the user's own abort.
+  const isTold = run.stoppedBy === undefined || run.error === "MessageAbortedError"
+  const error = last?.error ?? (unfinished && isTold ? run.error : undefined)
   if (error === "MessageAbortedError") return cancelled("user", spent)
   if (error !== undefined) return failed(error, spent, { type: error })
   switch (last?.finish) {
