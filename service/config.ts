@@ -4,6 +4,7 @@
  * its arguments; files are `home.ts`.
  */
 import { parseArgs } from "node:util"
+import { type CaptureConfig, readCapture } from "./config-capture.ts"
 
 export interface Config {
   /** Absolute path of the state folder. */
@@ -18,6 +19,8 @@ export interface Config {
   token: string | undefined
   /** Plugin key given by the operator; absent = made once and kept in the home. */
   key: string | undefined
+  /** How much may be told, and what is hidden. */
+  capture: CaptureConfig
   /** Largest request body, bytes. */
   maxBody: number
   /** Most moments in one request. */
@@ -61,6 +64,7 @@ export function readConfig(
     allowedOrigins: origins(pick(undefined, "", "AEP_ALLOWED_ORIGINS"), faults),
     token: secret(pick(undefined, "", "AEP_TOKEN"), faults),
     key: secret(pick(undefined, "", "AEP_OPENCODE_KEY"), faults),
+    capture: readCapture(env, faults),
     maxBody: wholeNumber(pick(undefined, "", "AEP_MAX_BODY"), DEFAULT_MAX_BODY, 1024, 2 ** 31 - 1, faults),
     maxBatch: wholeNumber(pick(undefined, "", "AEP_MAX_BATCH"), DEFAULT_MAX_BATCH, 1, 1_000_000, faults),
   }

@@ -6,6 +6,7 @@ import { homedir, hostname } from "node:os"
 import { monotonicFactory } from "ulid"
 import manifest from "../package.json" with { type: "json" }
 import { digestOf } from "./capture/digest.ts"
+import { createRedactor } from "./capture/redact.ts"
 import { SERVICE_HELP } from "./cli/service-help.ts"
 import { type Config, readConfig } from "./config.ts"
 import { Emitter } from "./emit/emitter.ts"
@@ -49,6 +50,18 @@ function start(config: Config): void {
   }
   const { ledger, report } = opened
 
+  const secrets = readSecrets(paths, config)
+  const { ceilings, pii, secretValues } = config.capture
+  const redactor = createRedactor({
+    home: homedir(),
+    // What opens our own doors: an agent can be asked to print the files it stands in.
+    secretValues: [...secretValues, secrets.token, secrets.key, secrets.doorCredential],
+    pii,
+  })
+  for (const at of config.capture.unsetNames) {
+    complain(`AEP_REDACT_NAMES: entry ${at} is no variable of this process; nothing is hidden for it`)
+  }
+
   const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
   const emitter = new Emitter(
     ledger,
@@ -56,6 +69,8 @@ function start(config: Config): void {
       host: hostname() || "localhost",
       newId: monotonicFactory(),
       digest: (value) => digestOf(value, sha256Hex),
+      ceilings,
+      redactor,
     },
     (type, field, code) => complain(`an event ${type} was refused: its ${field} is ${code}`),
   )
@@ -68,7 +83,6 @@ function start(config: Config): void {
     onFault: (error) => complain(`a moment could not be applied: ${errorName(error)}`),
   })
 
-  const secrets = readSecrets(paths, config)
   const policy = {
     hosts: ownHosts(config.host, config.port, config.publicHosts),
     origins: new Set(config.allowedOrigins),

@@ -16,6 +16,7 @@ import { isOpen, type SessionState } from "../service/session/state.ts"
 import type { AepEvent } from "../shared/aep.ts"
 import type { Instance, Moment, MomentAck, MomentBody } from "../shared/moments.ts"
 import { Clock } from "./clock.ts"
+import { type Posture, QUIET } from "./posture.ts"
 import { sha256Hex } from "./replay.ts"
 
 /** An instance with everything a batch needs; members may be replaced. */
@@ -41,6 +42,7 @@ export class House {
   constructor(
     readonly clock: Clock = new Clock(),
     readonly home: string = mkdtempSync(join(tmpdir(), "aep-house-")),
+    private readonly posture: Posture = QUIET,
   ) {
     const opened = openLedger({
       home,
@@ -58,6 +60,7 @@ export class House {
         host: "host-a",
         newId: () => `E${String(++eventIds).padStart(8, "0")}`,
         digest: (value) => digestOf(value, sha256Hex),
+        ...posture,
       },
       (type, field, code) => this.refused.push(`${type} ${field} ${code}`),
     )
@@ -125,7 +128,7 @@ export class House {
     const copy = mkdtempSync(join(tmpdir(), "aep-house-"))
     cpSync(this.home, copy, { recursive: true })
     this.remove()
-    const house = new House(this.clock, copy)
+    const house = new House(this.clock, copy, this.posture)
     for (const [id, n] of this.next) house.next.set(id, n)
     return house
   }
@@ -134,7 +137,7 @@ export class House {
   restart(): House {
     this.intake.stop()
     this.ledger.close()
-    const house = new House(this.clock, this.home)
+    const house = new House(this.clock, this.home, this.posture)
     for (const [id, n] of this.next) house.next.set(id, n)
     return house
   }

@@ -17,6 +17,7 @@ import type { Scene } from "../service/session/scene.ts"
 import { initialState, isOpen, type SessionState } from "../service/session/state.ts"
 import type { AepEvent } from "../shared/aep.ts"
 import type { Instance, Moment } from "../shared/moments.ts"
+import { QUIET } from "./posture.ts"
 
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex")
 
@@ -74,6 +75,7 @@ class Player {
       host: "host-a",
       newId: () => `E${String(++ids).padStart(6, "0")}`,
       digest: (value) => digestOf(value, sha256Hex),
+      ...QUIET,
       onRefused: (type, refusal) =>
         this.result.refused.push(`${type}: ${refusal.field} ${refusal.code} ${refusal.detail}`),
     }

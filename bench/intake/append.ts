@@ -20,7 +20,7 @@ const append = (turn: number) => {
   const session = turn % SESSIONS
   const done = logs.append(`agent/ses_${session}.jsonl`, sizes[session] ?? 0, line)
   if (done.kind !== "written") throw new Error(done.kind)
-  sizes[session] = done.size
+  sizes[session] = done.end
 }
 const write = (turn: number) => void writeSync(descriptors[turn % SESSIONS] ?? -1, line)
 

@@ -48,8 +48,9 @@ function driveOne(port: number, script: Script): Promise<void> {
         push(socket, request)
         return
       }
-      socket.end()
+      // First, since the end calls `close` at once.
       resolve()
+      socket.end()
     }
     Bun.connect({
       hostname: "127.0.0.1",

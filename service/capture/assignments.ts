@@ -4,7 +4,7 @@
  * pattern for that takes quadratic time on hostile text. Names stay readable, values go.
  */
 import { isCookieName, isHeaderName, isSecretName } from "./secret-names.ts"
-import type { AddSpan } from "./spans.ts"
+import { type AddSpan, SECRET } from "./spans.ts"
 
 const SCHEME = /^(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)$/i
 const BLOCK_SCALAR = /^[|>][+-]?\d?$/
@@ -70,9 +70,8 @@ class Values {
     const close = opening === "" ? -1 : this.closing(opening, start + opening.length)
     if (close !== -1) {
       const after = close + opening.length
-      // A shell joins what touches: `"a"'b'c` is one word.
-      const isWhole = quoted || after >= text.length || isOf(ENDERS, text.charCodeAt(after))
-      const end = isWhole ? close : wordEnd(text, after)
+      const isWhole = quoted || this.isEnd(after)
+      const end = isWhole ? close : this.shellWordEnd(after)
       add(isWhole ? start + opening.length : start, end)
       return isWhole ? after : end
     }
@@ -83,6 +82,9 @@ class Values {
 
   private bareEnd(name: string, quoted: boolean, start: number): number {
     const { text } = this
+    if (text.startsWith(SECRET, start) && this.isEnd(start + SECRET.length)) return start + SECRET.length
+    const bracket = quoted ? this.bracketEnd(start) : -1
+    if (bracket !== -1) return bracket
     const end = quoted ? jsonEnd(text, start) : wordEnd(text, start)
     const word = end - start > 32 ? "" : text.slice(start, end)
     if (isCookieName(name) || (isHeaderName(name) && SCHEME.test(word))) {
@@ -91,6 +93,42 @@ class Values {
     // YAML: the value stands on the next line.
     if (BLOCK_SCALAR.test(word)) return find(text, NEWLINES, skip(text, end, SPACES))
     return end
+  }
+
+  /** Whether no value goes on here: a quote before white space closes something around it. */
+  private isEnd(at: number): boolean {
+    const unit = this.text.charCodeAt(at)
+    if (at >= this.text.length || isOf(ENDERS, unit)) return true
+    return isOf(CLOSERS, unit) && (at + 1 >= this.text.length || isOf(ENDERS, this.text.charCodeAt(at + 1)))
+  }
+
+  /** A shell joins what touches: `"a"'b'c` is one word. */
+  private shellWordEnd(from: number): number {
+    let at = from
+    while (!this.isEnd(at)) {
+      const opening = openingAt(this.text, at)
+      const close = opening === "" ? -1 : this.closing(opening, at + opening.length)
+      at = close === -1 ? at + 1 : close + opening.length
+    }
+    return at
+  }
+
+  /** Where the JSON object or list that begins here ends, or -1. */
+  private bracketEnd(start: number): number {
+    if (!isOf(OPENERS, this.text.charCodeAt(start)) || this.endless.has("{")) return -1
+    const mark = /["{}[\]]/g
+    let depth = 0
+    mark.lastIndex = start
+    for (let found = mark.exec(this.text); found !== null; found = mark.exec(this.text)) {
+      if (found[0] === '"') {
+        const close = this.closing('"', found.index + 1)
+        if (close === -1) break
+        mark.lastIndex = close + 1
+      } else depth += found[0] === "{" || found[0] === "[" ? 1 : -1
+      if (depth === 0) return found.index + 1
+    }
+    this.endless.add("{")
+    return -1
   }
 
   /** Where the quote that `opening` began ends, or -1. A bare quote may be escaped inside. */
@@ -149,8 +187,9 @@ const BLANKS = setOf(" \t")
 const SPACES = setOf(" \t\n\r\f\v")
 const NEWLINES = setOf("\n\r")
 const QUOTES = setOf("\"'`")
+const OPENERS = setOf("{[")
 const CLOSERS = setOf("\"'`\\]")
 const SEPARATORS = setOf("=:>")
-const ENDERS = setOf(" \t\n\r\f\v,;)}]&|<>\"'`\\")
+const ENDERS = setOf(" \t\n\r\f\v,;)}]&|<>")
 const JSON_ENDERS = setOf(" \t\n\r,}]")
 const LINE_ENDERS = setOf("\n\r\"'`")

@@ -1,18 +1,13 @@
 /**
- * The capture gate: a draft and a ceiling in, the payload that may be told out (AEP-0002 §5.1, AEP-0003 §9).
- * It runs for every event, so what each type loses at each ceiling is worked out when the module loads. Pure;
- * redaction itself is handed in. Not the down-leveling of events that already left an emitter.
+ * The capture gate: a draft and a ceiling in, the payload that may be told out (AEP-0002 §5.1, AEP-0003 §9). Runs for
+ * every event. Pure; the redaction pipeline is handed in. Not the down-leveling of events that already left an
+ * emitter (`downlevel.ts`): the gate still has the source, and words what a hop can only cut.
  */
-import {
-  type Capture,
-  type Field,
-  type Fields,
-  fieldsOf,
-  isAboveCeiling,
-  registry,
-} from "../../shared/aep.ts"
+import { type Capture, fieldsOf } from "../../shared/aep.ts"
 import { type FieldSpec, isObject } from "../../shared/aep-payloads.ts"
 import type { Draft } from "../map/draft.ts"
+import { isBelowRedacted, prunePayload } from "./prune.ts"
+import type { Redactor } from "./redact.ts"
 import { gateValues } from "./values.ts"
 
 /** What the gate needs beside the draft. */
@@ -21,8 +16,8 @@ export interface GateOptions {
   ceiling: Capture
   /** Logical name of the emitter, for prompts put together from structure (AEP-0003 §9.2). */
   agent: string
-  /** The redaction pipeline (AEP-0003 §9.4); called for redacted-gated text at ceiling `redacted` only. */
-  redact: (text: string) => string
+  /** The redaction pipeline (AEP-0003 §9.4); called for redacted-gated content at ceiling `redacted` only. */
+  redactor: Redactor
   /** For answers to a form: the fields of its request, by which `answer.values` is judged. */
   fields?: readonly FieldSpec[]
 }
@@ -35,176 +30,57 @@ export interface Gated {
   data?: Record<string, unknown>
 }
 
-/** Objects nested deeper than this in redacted-gated content are left out: dropping more is always legal. */
-const MAX_DEPTH = 64
-
-/** What happens to one member; members without a step are kept as they are. */
-type Step =
-  | { kind: "drop" | "redact" | "prompt" | "label" | "values" }
-  | { kind: "object"; plan: Plan; required: boolean }
-  | { kind: "list"; plan: Plan }
-type Plan = ReadonlyMap<string, Step>
-
-const isBelowRedacted = (ceiling: Capture) => isAboveCeiling("redacted", ceiling)
-
-function stepFor(field: Field, ceiling: Capture): Step | undefined {
-  if (isAboveCeiling(field.level, ceiling)) return { kind: "drop" }
-  if (field.exception === "values") return { kind: "values" }
-  if (field.exception !== undefined && isBelowRedacted(ceiling)) return { kind: field.exception }
-  if (ceiling === "redacted" && (field.level === "redacted" || field.exception !== undefined)) {
-    return { kind: "redact" }
-  }
-  const inner = field.members ?? field.item
-  const plan = inner === undefined ? undefined : planFor(inner, ceiling)
-  if (plan === undefined) return undefined
-  return field.item === undefined
-    ? { kind: "object", plan, required: field.required }
-    : { kind: "list", plan }
-}
-
-function planFor(fields: Fields, ceiling: Capture): Plan | undefined {
-  const plan = new Map<string, Step>()
-  for (const [name, field] of fields) {
-    const step = stepFor(field, ceiling)
-    if (step !== undefined) plan.set(name, step)
-  }
-  return plan.size === 0 ? undefined : plan
-}
-
-function plansAt(ceiling: Capture): ReadonlyMap<string, Plan> {
-  const found = new Map<string, Plan>()
-  for (const [type, { fields }] of registry) {
-    const plan = fields === undefined ? undefined : planFor(fields, ceiling)
-    if (plan !== undefined) found.set(type, plan)
-  }
-  return found
-}
-
-/** What each type loses at each ceiling; types that lose nothing are not listed. */
-const plans = {
-  metadata: plansAt("metadata"),
-  redacted: plansAt("redacted"),
-  full: plansAt("full"),
+/**
+ * What of a draft may be told under a ceiling. `[metadata*]` members (AEP-0002 §5.3) become structure below `redacted`.
+ * Vendor types keep `data`, and get `content` from `redacted` on. Core types without annotations (reserved, unknown)
+ * keep nothing below `full`. The result may share structure with the draft; neither is ever changed.
+ */
+export function gateDraft(draft: Draft, options: GateOptions): Gated {
+  const { ceiling, redactor } = options
+  if (ceiling === "none") return { capture: ceiling }
+  if (draft.type.startsWith("x.")) return gateVendor(draft, ceiling, redactor)
+  if (fieldsOf(draft.type) === undefined && ceiling !== "full") return { capture: ceiling }
+  const data = prunePayload(draft.type, draft.data, ceiling, {
+    prompt: () => structuralPrompt(draft, options.agent),
+    redact: redactor.value,
+    values: (values) => gateAnswer(values, options),
+  })
+  return { capture: ceiling, data }
 }
 
 /**
- * What of a draft may be told under a ceiling. Core types lose every field above it, at any depth; where a
- * container is not of the shape its field says, it goes as a whole, since nothing inside can be judged.
- * `[metadata*]` members (AEP-0002 §5.3) become structure below `redacted`. Vendor types keep `data`, and get
- * `content` from `redacted` on. Core types without annotations (reserved, unknown) keep nothing below `full`.
- * The result may share structure with the draft; neither is ever changed.
+ * A vendor event without content says `metadata` whatever its ceiling: a hop strips the payload of a vendor type that
+ * claims more than its reader may have (AEP-0001 §8.2), and this one holds nothing that would need it.
  */
-export function gateDraft(draft: Draft, options: GateOptions): Gated {
-  const { ceiling } = options
-  if (ceiling === "none") return { capture: ceiling }
-  if (draft.type.startsWith("x.")) return { capture: ceiling, data: gateVendor(draft, options) }
-  const plan = plans[ceiling].get(draft.type)
-  if (plan !== undefined) return { capture: ceiling, data: prune(draft.data, plan, { draft, options }, 0) }
-  if (fieldsOf(draft.type) === undefined && ceiling !== "full") return { capture: ceiling }
-  return { capture: ceiling, data: draft.data }
-}
-
-function gateVendor(draft: Draft, { ceiling, redact }: GateOptions): Record<string, unknown> {
-  if (draft.content === undefined || isBelowRedacted(ceiling)) return draft.data
-  const content = ceiling === "full" ? draft.content : redactDeep(draft.content, redact, 0)
-  return isObject(content) ? { ...draft.data, ...content } : draft.data
-}
-
-interface Context {
-  draft: Draft
-  options: GateOptions
-}
-
-function prune(
-  source: Record<string, unknown>,
-  plan: Plan,
-  context: Context,
-  index: number,
-): Record<string, unknown> {
-  const kept: Record<string, unknown> = {}
-  for (const name of Object.keys(source)) {
-    // Assigning this one would set the prototype; no legal payload has such a member.
-    if (name === "__proto__") continue
-    const step = plan.get(name)
-    const value = step === undefined ? source[name] : take(step, source[name], source, context, index)
-    if (value !== undefined) kept[name] = value
+function gateVendor(draft: Draft, ceiling: Exclude<Capture, "none">, redactor: Redactor): Gated {
+  const { data, content } = draft
+  if (content === undefined || isBelowRedacted(ceiling) || Object.keys(content).length === 0) {
+    return { capture: "metadata", data }
   }
-  return kept
-}
-
-/** What is left of one member; undefined where nothing is. */
-function take(
-  step: Step,
-  value: unknown,
-  parent: Record<string, unknown>,
-  context: Context,
-  index: number,
-): unknown {
-  switch (step.kind) {
-    case "drop":
-      return undefined
-    case "redact":
-      return redactDeep(value, context.options.redact, 0)
-    case "prompt":
-      return structuralPrompt(context)
-    case "label":
-      return typeof parent.id === "string" ? parent.id : String(index + 1)
-    case "values":
-      return isObject(value) ? gateAnswer(value, context.options) : undefined
-    case "object":
-      return isObject(value) ? takeObject(value, step, context) : undefined
-    case "list":
-      if (!Array.isArray(value)) return undefined
-      return value.filter(isObject).map((item, position) => prune(item, step.plan, context, position))
-    default:
-      return step satisfies never
-  }
-}
-
-/** An optional container that lost all it held says nothing more and goes too: the pins have no empty `task`. */
-function takeObject(
-  value: Record<string, unknown>,
-  step: Extract<Step, { kind: "object" }>,
-  context: Context,
-): Record<string, unknown> | undefined {
-  const kept = prune(value, step.plan, context, 0)
-  return step.required || hasMembers(kept) || !hasMembers(value) ? kept : undefined
-}
-
-function hasMembers(value: Record<string, unknown>): boolean {
-  for (const _ in value) return true
-  return false
+  const told = ceiling === "full" ? content : redactor.value(content)
+  // What the mapping calls structure is not overwritten by what it calls content.
+  return { capture: ceiling, data: isObject(told) ? { ...told, ...data } : data }
 }
 
 /** A prompt that tells structure only: the reference adapter's wording (AEP-0003 §9.2, AEP-0006). */
-function structuralPrompt({ draft, options }: Context): string {
-  const { kind, fields } = draft.data
+function structuralPrompt({ data, subject }: Draft, agent: string): string {
+  const { kind, fields } = data
   if (kind === "form" && Array.isArray(fields) && fields.length > 0) {
-    return `${options.agent} asks ${fields.length} question${fields.length === 1 ? "" : "s"}`
+    return `${agent} asks ${fields.length} question${fields.length === 1 ? "" : "s"}`
   }
-  const request = `${options.agent} requests ${typeof kind === "string" ? kind : "other"}`
-  return draft.subject === undefined ? request : `${request}: ${draft.subject}`
+  return requestPrompt(agent, kind, subject)
+}
+
+/** `{agent} requests {kind}`, and what it is about when there is a subject: how a hop words it too (AEP-0001 §8.2). */
+export function requestPrompt(agent: string, kind: unknown, subject: string | undefined): string {
+  const request = `${agent} requests ${typeof kind === "string" ? kind : "other"}`
+  return subject === undefined ? request : `${request}: ${subject}`
 }
 
 function gateAnswer(values: Record<string, unknown>, options: GateOptions): Record<string, unknown> {
-  const { ceiling, fields, redact } = options
+  const { ceiling, fields, redactor } = options
   return gateValues(values, {
     ...(fields === undefined ? {} : { fields }),
-    ...(isBelowRedacted(ceiling) ? {} : { tell: ceiling === "full" ? (text) => text : redact }),
+    ...(isBelowRedacted(ceiling) ? {} : { tell: ceiling === "full" ? (text) => text : redactor.text }),
   })
-}
-
-/** The value with every text in it redacted; keys, numbers and booleans stay. Undefined below `MAX_DEPTH`. */
-function redactDeep(value: unknown, redact: GateOptions["redact"], depth: number): unknown {
-  if (typeof value === "string") return redact(value)
-  if (typeof value !== "object" || value === null) return value
-  if (depth === MAX_DEPTH) return undefined
-  const inside = (member: unknown) => redactDeep(member, redact, depth + 1)
-  if (Array.isArray(value)) return value.map(inside).filter((member) => member !== undefined)
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) => {
-      const told = inside(member)
-      return told === undefined ? [] : [[name, told]]
-    }),
-  )
 }

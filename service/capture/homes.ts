@@ -20,8 +20,9 @@ export function hideHomes(home: string): (text: string) => string {
   return (text) => {
     if (!text.includes("/") && !text.includes("\\")) return text
     let told = own.length < 2 ? text : hideOwn(text, own)
-    if (told.includes("/home") || told.includes("/Users")) told = told.replace(UNIX, "~")
-    return /:[\\/]+users/i.test(told) ? told.replace(WINDOWS, "~") : told
+    // Before the others: `d:/Users/ada` is one path, and not what follows a colon.
+    if (/:[\\/]+users/i.test(told)) told = told.replace(WINDOWS, "~")
+    return told.includes("/home") || told.includes("/Users") ? told.replace(UNIX, "~") : told
   }
 }
 

@@ -52,6 +52,8 @@ const NO_PHONE: readonly RegExp[] = [
   /^\d+\.\d+$/,
   // A table of numbers, or a range of lines.
   /^\d{1,3}(?:[ \t]+\d{1,2}){3,}$/,
+  // A count beside another number: no group of a number that people read is so long.
+  /\d{9}/,
 ]
 
 /** All parts of rule (d). */

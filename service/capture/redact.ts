@@ -8,12 +8,7 @@ import { hideHomes } from "./homes.ts"
 import { PERSONAL_RULES } from "./personal.ts"
 import { isSecretMember, isSecretName } from "./secret-names.ts"
 import { SECRET_RULES } from "./secrets.ts"
-import { replaceSpans } from "./spans.ts"
-
-/** What stands in the place of a secret. */
-export const SECRET = "[REDACTED:secret]"
-/** What stands in the place of personal data. */
-export const PERSONAL = "[REDACTED:pii]"
+import { PERSONAL, replaceSpans, SECRET } from "./spans.ts"
 
 export interface RedactorOptions {
   /** The operator's home folder. */

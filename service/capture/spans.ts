@@ -3,6 +3,11 @@
  * original text, so that none can hide from another what it has cut in half. Pure (AEP-0003 §9.4).
  */
 
+/** What stands in the place of a secret. */
+export const SECRET = "[REDACTED:secret]"
+/** What stands in the place of personal data. */
+export const PERSONAL = "[REDACTED:pii]"
+
 /** Takes one piece: from `start` up to, not including, `end`. */
 export type AddSpan = (start: number, end: number) => void
 

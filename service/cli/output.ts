@@ -13,15 +13,17 @@ export interface Output {
 
 /** What a shell shows for a process that SIGPIPE ended. */
 export const EXIT_BROKEN_PIPE = 141
+const EXIT_UNWRITABLE = 2
 
 /** The process's own streams. To be called once. */
 export function processOutput(): Output {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error
-      process.exit(EXIT_BROKEN_PIPE)
-    })
-  }
+  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") process.exit(EXIT_BROKEN_PIPE)
+    process.stderr.write(`opencode-aep: cannot write the result: the system says ${code ?? "nothing"}\n`)
+    process.exit(EXIT_UNWRITABLE)
+  })
+  // Without its complaints a command still gives its result and its exit code.
+  process.stderr.on("error", () => undefined)
   return {
     say: async (line) => {
       if (process.stdout.write(`${line}\n`)) return

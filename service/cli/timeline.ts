@@ -87,6 +87,12 @@ const TELL: Readonly<Record<string, Teller>> = {
   "progress.task.completed": (event) => `task ${event.subject ?? ""} completed`,
   "progress.status": (event) => `status ${event.subject ?? ""}`,
   "session.compacted": () => "context compacted",
+  "attention.routed": (event, data) => `  shown to ${textOf(data.to) ?? event.agent}`,
+  "control.attention.respond": (event) => `> ${event.agent} answers`,
+  "control.cancel": (event, data) => `> ${event.agent} cancels the ${textOf(data.scope) ?? "run"}`,
+  "control.accepted": () => "  command accepted",
+  "control.rejected": (_event, data) => `  command REJECTED: ${textOf(data.reason) ?? "?"}`,
+  "agent.presence": (event, data) => `agent ${event.agent} is ${textOf(data.state) ?? "?"}`,
 }
 
 function sentence(event: AepEvent): string {

@@ -3,6 +3,9 @@
  * Groups the lines of a batch by session, one write each. Holes of a degraded log are told of first.
  */
 import type { Instance } from "../../shared/moments.ts"
+import { ceilingOf } from "../capture/ceiling.ts"
+import { type Gated, gateDraft } from "../capture/gate.ts"
+import type { Draft } from "../map/draft.ts"
 import type { Profile } from "../map/profile.ts"
 import type { Scene } from "../session/scene.ts"
 import type { SessionState } from "../session/state.ts"
@@ -101,8 +104,7 @@ export class Emitter {
       time: at,
       source: agentSource(this.voice.host, profile.agent),
       agent: profile.agent,
-      capture: "metadata",
-      data: { state },
+      ...this.gated(profile, { type: "agent.presence", data: { state } }),
     })
     if (built.kind === "refused") {
       this.voice.onRefused("agent.presence", built)
@@ -147,6 +149,11 @@ export class Emitter {
     if (kind === "mended") this.counts.events += 1
   }
 
+  private gated(profile: Profile, draft: Draft): Gated {
+    const { ceilings, redactor } = this.voice
+    return gateDraft(draft, { ceiling: ceilingOf(ceilings, draft.type), agent: profile.agent, redactor })
+  }
+
   private gapLine(
     profile: Profile,
     session: string,
@@ -155,16 +162,16 @@ export class Emitter {
     position: { epoch: number; seq: number },
     gap: Gap,
   ): string {
+    const type = `x.${profile.namespace}.log.gap`
     const built = buildEnvelope({
       id: this.voice.newId(),
-      type: `x.${profile.namespace}.log.gap`,
+      type,
       time: at,
       source,
       agent: profile.agent,
       session,
       ...position,
-      capture: "metadata",
-      data: { reason: gap.reason, missed: gap.missed },
+      ...this.gated(profile, { type, data: { reason: gap.reason, missed: gap.missed } }),
     })
     if (built.kind === "built") return built.line
     throw new Error(`the gap event of a session was refused: ${built.field} is ${built.code}`)

@@ -4,6 +4,7 @@
  * the acknowledgement, so that no reader and no save ever sees half of it.
  */
 import type { Moment, MomentAck, Rejection } from "../../shared/moments.ts"
+import { identifierOf } from "../map/identifier.ts"
 import { sessionOf } from "../map/moment.ts"
 import { profileOf } from "../map/profile.ts"
 import { voidAsks } from "../session/asks.ts"
@@ -41,6 +42,16 @@ export interface IntakeParts {
 const WATCH_MS = 5_000
 /** A watch that comes this late means that the machine slept. */
 const SLEPT_MS = 20_000
+
+/** Kinds are the plugin's reasons and the agent's bus types; whatever else somebody sends is counted without its name. */
+function namedKinds(kinds: Readonly<Record<string, number>>): Record<string, number> {
+  const named: Record<string, number> = {}
+  for (const [kind, count] of Object.entries(kinds)) {
+    const name = identifierOf(kind) ?? "other"
+    named[name] = (named[name] ?? 0) + count
+  }
+  return named
+}
 
 export class Intake {
   readonly counts = { batches: 0, moments: 0, repeated: 0, rejected: 0, dropped: 0 }
@@ -255,7 +266,7 @@ export class Intake {
         scene.emit({
           type: `x.${live.profile.namespace}.moments.dropped`,
           severity: "warning",
-          data: { count: total, kinds },
+          data: { count: total, kinds: namedKinds(kinds) },
         }),
     })
   }

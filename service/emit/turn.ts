@@ -3,10 +3,11 @@
  * lets the state follow every event at once, and ends in finished lines. Writes nothing; positions and ids are
  * handed in. The one road from a draft to an envelope.
  */
-import type { Capture } from "../../shared/aep.ts"
 import type { FieldSpec } from "../../shared/aep-payloads.ts"
 import type { Instance } from "../../shared/moments.ts"
-import { gateDraft } from "../capture/gate.ts"
+import { type Ceilings, ceilingOf } from "../capture/ceiling.ts"
+import { type Gated, type GateOptions, gateDraft } from "../capture/gate.ts"
+import type { Redactor } from "../capture/redact.ts"
 import type { Draft } from "../map/draft.ts"
 import type { Profile } from "../map/profile.ts"
 import { fold } from "../session/fold.ts"
@@ -22,6 +23,10 @@ export interface Voice {
   newId: () => string
   /** Digest of original content (AEP-0003 §9.3). */
   digest: (value: unknown) => string
+  /** The most that may be told, by category of event (AEP-0003 §9.1). */
+  ceilings: Ceilings
+  /** The redaction pipeline (AEP-0003 §9.4). */
+  redactor: Redactor
   /** Told of an event that could not be built: a fault of ours or a hostile id, never content. */
   onRefused: (type: string, refusal: Refusal) => void
 }
@@ -44,9 +49,6 @@ export interface Turn {
   finish: (position: () => { epoch: number; seq: number }) => string[]
 }
 
-/** In this version everything is told at `metadata`; at that level nothing reaches the redaction pipeline. */
-const CEILING: Capture = "metadata"
-
 /** Opens a turn on a session. */
 export function openTurn(voice: Voice, subject: TurnSubject): Turn {
   const { state, profile, instance, at, moment } = subject
@@ -57,12 +59,14 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
   const emit = (draft: Draft, links: Links = {}): string => {
     const id = voice.newId()
     const run = links.run === undefined ? state.run?.id : (links.run ?? undefined)
-    const { capture, data } = gateDraft(draft, {
-      ceiling: CEILING,
+    const gate: GateOptions = {
+      ceiling: ceilingOf(voice.ceilings, draft.type),
       agent: profile.agent,
-      redact: refuseToRedact,
+      redactor: voice.redactor,
       ...(links.fields === undefined ? {} : { fields: links.fields as readonly FieldSpec[] }),
-    })
+    }
+    const gated = gateDraft(draft, gate)
+    const { capture, data } = gated
     const extensions: Record<string, string | number> = { [marks.instance]: instance.id }
     if (moment !== undefined) extensions[marks.moment] = moment.n
     for (const name of ["message", "request", "call", "todo"] as const) {
@@ -85,7 +89,7 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
     if (links.cause !== undefined) parts.cause = links.cause
     if (data !== undefined) parts.data = data
     pending.push(parts)
-    fold(state, { ...parts, data: data ?? {}, extensions }, marks)
+    fold(state, { ...parts, data: remembered(draft, gated, gate), extensions }, marks)
     return id
   }
 
@@ -130,9 +134,13 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
   }
 }
 
-/** Reached only if the gate let content through below `redacted`: then nothing of it may be told. */
-function refuseToRedact(): string {
-  return ""
+/**
+ * What the session's state may know of an event: what was told of it, or, where nothing may be told, its structure. The
+ * rules need calls, asks and evidence at every ceiling; state that is rebuilt from a log without payloads lacks them.
+ */
+function remembered(draft: Draft, gated: Gated, gate: GateOptions): Record<string, unknown> {
+  if (gated.capture !== "none") return gated.data ?? {}
+  return gateDraft(draft, { ...gate, ceiling: "metadata" }).data ?? {}
 }
 
 const known = new Map<string, MarkNames>()

@@ -4,6 +4,7 @@
  * hook, `question.asked` and its twin.
  */
 import type { Draft } from "./draft.ts"
+import { identifierOf, idOf } from "./identifier.ts"
 import { type Json, listOf, objectOf, textOf } from "./members.ts"
 import type { AskOption, Profile } from "./profile.ts"
 
@@ -20,19 +21,19 @@ export interface Ask {
 
 /** Reads an ask; absent when it has no id to answer to. */
 export function readAsk(value: Json): Ask | undefined {
-  const id = textOf(value.id)
+  const id = idOf(value.id)
   if (id === undefined) return undefined
   const metadata = objectOf(value.metadata)
   const call = objectOf(value.tool ?? value.source)
   return {
     id,
-    permission: textOf(value.permission) ?? textOf(value.type) ?? textOf(value.action) ?? "permission",
+    permission: identifierOf(textOf(value.permission) ?? textOf(value.type) ?? value.action) ?? "permission",
     title:
       textOf(value.title) ??
       textOf(metadata.command) ??
       textOf(metadata.filepath) ??
       patternText(value.patterns ?? value.resources ?? value.pattern),
-    callID: textOf(value.callID) ?? textOf(call.callID),
+    callID: idOf(value.callID) ?? idOf(call.callID),
   }
 }
 
@@ -78,7 +79,7 @@ export interface QuestionField {
 
 /** Reads a question; absent when it has no id or asks nothing. */
 export function readQuestion(value: Json): Question | undefined {
-  const id = textOf(value.id)
+  const id = idOf(value.id)
   const fields = listOf(value.questions).map((entry): QuestionField => {
     const question = objectOf(entry)
     const text = textOf(question.question) ?? ""
@@ -92,7 +93,7 @@ export function readQuestion(value: Json): Question | undefined {
     }
   })
   if (id === undefined || fields.length === 0) return undefined
-  return { id, fields, callID: textOf(objectOf(value.tool).callID) }
+  return { id, fields, callID: idOf(objectOf(value.tool).callID) }
 }
 
 /** Field and choice ids are 1-based indexes, structural at every ceiling (AEP-0002 A.1, A.8). */

@@ -5,6 +5,7 @@
  */
 import { askDraft, questionDraft, readAsk, readQuestion } from "./attention.ts"
 import type { Draft } from "./draft.ts"
+import { identifierOf, idOf, qualifiedNameOf } from "./identifier.ts"
 import { countOf, type Json, objectOf, textOf } from "./members.ts"
 import type { Profile } from "./profile.ts"
 import { vendorType } from "./vendor-type.ts"
@@ -32,7 +33,7 @@ const settled =
   (resolution: "answered" | "dismissed"): Row =>
   (properties) => ({
     type: "attention.resolved",
-    ...subject(textOf(properties.requestID) ?? textOf(properties.permissionID)),
+    ...subject(idOf(properties.requestID) ?? idOf(properties.permissionID)),
     data: { resolution },
   })
 
@@ -41,7 +42,7 @@ const MESSAGE_UPDATED: Row = (properties, profile) => {
   if (info.role === "user") return { type: "run.started", data: { trigger: "user" } }
   return {
     type: `x.${profile.namespace}.message.updated`,
-    data: { ...text("role", info.role), ...usage(objectOf(info.tokens)) },
+    data: { ...name("role", info.role), ...usage(objectOf(info.tokens)) },
   }
 }
 
@@ -52,14 +53,18 @@ const ROWS: Readonly<Record<string, Row>> = {
   "session.compacted": () => ({ type: "session.compacted", data: {} }),
   "session.status": (properties) => {
     const status = objectOf(properties.status)
-    return { type: "progress.status", ...subject(textOf(status.type)), data: text("message", status.message) }
+    return {
+      type: "progress.status",
+      ...subject(identifierOf(status.type)),
+      data: text("message", status.message),
+    }
   },
   "session.error": (properties, profile) => {
     const error = objectOf(properties.error)
     return {
       type: `x.${profile.namespace}.session.error`,
       severity: "error",
-      data: text("type", error.name),
+      data: textOf(error.name) === undefined ? {} : { type: errorNameOf(error.name) },
       content: text("message", objectOf(error.data).message),
     }
   },
@@ -81,11 +86,17 @@ const ROWS: Readonly<Record<string, Row>> = {
     data: {},
     content: text("file", properties.file),
   }),
-  "command.executed": (properties, profile) => ({
-    type: `x.${profile.namespace}.command.executed`,
-    data: text("name", properties.name),
-    content: text("arguments", properties.arguments),
-  }),
+  "command.executed": (properties, profile) => {
+    const command = qualifiedNameOf(properties.name)
+    return {
+      type: `x.${profile.namespace}.command.executed`,
+      data: command === undefined ? {} : { name: command },
+      content: {
+        ...(command === undefined ? text("name", properties.name) : {}),
+        ...text("arguments", properties.arguments),
+      },
+    }
+  },
 }
 
 /** Maps one bus event; unknown names take the mechanical fallback, with empty data. */
@@ -101,11 +112,11 @@ export const MAPPED_BUS_TYPES: readonly string[] = Object.keys(ROWS)
 
 /** `session.started` from whatever the agent tells about a session. Title and directory are content. */
 export function startedDraft(info: Json, profile: Profile): Draft {
-  const parent = textOf(info.parentID)
+  const parent = identifierOf(info.parentID)
   return {
     type: "session.started",
     data: {
-      client: { name: profile.agent, ...text("version", info.version) },
+      client: { name: profile.agent, ...name("version", info.version) },
       ...(parent === undefined ? {} : { parent: { session: parent } }),
       ...text("label", info.title),
       ...text("cwd", info.directory),
@@ -129,6 +140,17 @@ export function usage(tokens: Json): Json {
 
 function subject(value: string | undefined): { subject?: string } {
   return value === undefined ? {} : { subject: value }
+}
+
+/** An error's class, by which runs are judged: that there was one must not get lost with an odd name. */
+export function errorNameOf(value: unknown): string {
+  return identifierOf(value) ?? "error"
+}
+
+/** A member that is structure, and so told only if it is an identifier. */
+function name(member: string, value: unknown): Json {
+  const found = identifierOf(value)
+  return found === undefined ? {} : { [member]: found }
 }
 
 function text(name: string, value: unknown): Json {

@@ -33,8 +33,12 @@ const DRIVE = /^[A-Za-z]:\//
  */
 export function idOf(value: unknown): string | undefined {
   const text = textOf(value)
-  return text === undefined ? undefined : (identifierOf(text) ?? `~${hash(text)}`)
+  if (text === undefined || ALIAS.test(text)) return text
+  return identifierOf(text) ?? `~${hash(text)}`
 }
+
+/** What `idOf` made itself: it may be asked again. */
+const ALIAS = /^~[0-9a-f]{16}$/
 
 /** FNV-1a, twice with different seeds: 64 bits as hex. Needs no runtime, and two ids of one session do not meet. */
 function hash(text: string): string {

@@ -7,6 +7,7 @@ import type { MomentBody } from "../../shared/moments.ts"
 import { askDraft, readAsk } from "./attention.ts"
 import { mapBusEvent } from "./bus.ts"
 import type { Draft } from "./draft.ts"
+import { identifierOf, idOf } from "./identifier.ts"
 import { objectOf } from "./members.ts"
 import type { Profile } from "./profile.ts"
 
@@ -79,7 +80,7 @@ function toolRequested(input: { tool: string; callID: string }, args: unknown, c
   const isObject = args !== null && typeof args === "object" && !Array.isArray(args)
   return {
     type: "tool.requested",
-    subject: input.tool,
+    subject: toolNameOf(input.tool),
     data: {
       tool: toolRef(input),
       ...(args === undefined || isCut(context, "output.args") ? {} : { args_digest: context.digest(args) }),
@@ -99,21 +100,27 @@ export function toolCompleted(
 ): Draft {
   const { output: text, content } = objectOf(output)
   const result = text === undefined ? content : text
+  const told = typeof result === "string" ? result : Array.isArray(result) ? { content: result } : undefined
   const cut = isCut(context, text === undefined ? "output.content" : "output.output")
   return {
     type: "tool.completed",
-    subject: input.tool,
+    subject: toolNameOf(input.tool),
     data: {
       tool: toolRef(input),
       ...(result === undefined || cut ? {} : { result_digest: context.digest(result) }),
-      ...(typeof result === "string" ? { result_redacted: result, result } : {}),
+      ...(told === undefined ? {} : { result_redacted: told, result: told }),
     },
   }
 }
 
 /** The pairing key of a call (AEP-0002 §5.2 `tool_ref`). */
 export function toolRef(input: { tool: string; callID: string }): { name: string; call_id: string } {
-  return { name: input.tool, call_id: input.callID }
+  return { name: toolNameOf(input.tool), call_id: idOf(input.callID) ?? "" }
+}
+
+/** A tool's name; models invent some, and a sentence is none. */
+export function toolNameOf(value: unknown): string {
+  return identifierOf(value) ?? "unnamed"
 }
 
 function isCut(context: MapContext, path: string): boolean {

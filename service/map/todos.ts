@@ -3,6 +3,7 @@
  * mapping fixtures). Pure: the previous snapshot comes in, drafts and the next snapshot go out.
  */
 import type { Draft } from "./draft.ts"
+import { identifierOf } from "./identifier.ts"
 import { listOf, objectOf, textOf } from "./members.ts"
 
 export interface Todo {
@@ -11,6 +12,9 @@ export interface Todo {
   key: string
   completed: boolean
 }
+
+/** The model chooses these ids on OpenCode 1.0: a longer one is more than an id. */
+const MAX_ID = 64
 
 export interface TodoItem {
   id: string | undefined
@@ -24,7 +28,11 @@ export function readTodos(value: unknown): TodoItem[] {
     if (entry === null || typeof entry !== "object") return []
     const todo = objectOf(entry)
     return [
-      { id: textOf(todo.id), content: textOf(todo.content) ?? "", completed: todo.status === "completed" },
+      {
+        id: identifierOf(todo.id, MAX_ID),
+        content: textOf(todo.content) ?? "",
+        completed: todo.status === "completed",
+      },
     ]
   })
 }
@@ -41,6 +49,7 @@ export function identifyTodos(
   digest: (content: string) => string,
 ): { todos: Todo[]; counter: number } {
   const free = previous.slice()
+  const taken = new Set([...previous, ...items].map(({ id }) => id))
   let last = counter
   const todos = items.map((item): Todo => {
     const key = digest(item.content)
@@ -50,7 +59,8 @@ export function identifyTodos(
       const [known] = free.splice(match, 1)
       if (known !== undefined) return { id: known.id, key, completed: item.completed }
     }
-    last += 1
+    do last += 1
+    while (taken.has(`t${last}`))
     return { id: `t${last}`, key, completed: item.completed }
   })
   return { todos, counter: last }

@@ -11,7 +11,8 @@ import {
   readAsk,
   readQuestion,
 } from "../map/attention.ts"
-import { type Json, textOf } from "../map/members.ts"
+import { identifierOf, idOf } from "../map/identifier.ts"
+import type { Json } from "../map/members.ts"
 import type { Scene } from "./scene.ts"
 import type { OpenAsk } from "./state.ts"
 
@@ -65,8 +66,8 @@ function isKnown(scene: Scene, request: string): boolean {
 
 /** The agent says how an ask was answered: in its own dialog, or by what a neighbour's answer took along. */
 export function onReply(scene: Scene, properties: Json): void {
-  const request = textOf(properties.requestID) ?? textOf(properties.permissionID)
-  const reply = textOf(properties.reply) ?? textOf(properties.response)
+  const request = idOf(properties.requestID) ?? idOf(properties.permissionID)
+  const reply = identifierOf(properties.reply ?? properties.response)
   if (request === undefined) return
   const ask = scene.state.asks.get(request)
   if (ask === undefined) {
@@ -87,7 +88,7 @@ export function onReply(scene: Scene, properties: Json): void {
 
 /** A question answered in the agent's own dialog. Labels become choice ids; own text is gated as such. */
 export function onQuestionReply(scene: Scene, properties: Json): void {
-  const request = textOf(properties.requestID)
+  const request = idOf(properties.requestID)
   if (request === undefined) return
   const ask = scene.state.asks.get(request)
   if (ask === undefined) {
@@ -102,7 +103,7 @@ export function onQuestionReply(scene: Scene, properties: Json): void {
 
 /** A question dismissed in the agent's own dialog. */
 export function onQuestionRejected(scene: Scene, properties: Json): void {
-  const ask = scene.state.asks.get(textOf(properties.requestID) ?? "")
+  const ask = scene.state.asks.get(idOf(properties.requestID) ?? "")
   if (ask !== undefined) resolve(scene, ask, "dismissed", ask.eventId)
 }
 

@@ -3,7 +3,8 @@
  * of its subject. Called by the emitter with a scene; changes nothing but through it.
  */
 import type { Moment } from "../../shared/moments.ts"
-import { mapBusEvent, usage } from "../map/bus.ts"
+import { errorNameOf, mapBusEvent, usage } from "../map/bus.ts"
+import { identifierOf, idOf, qualifiedNameOf } from "../map/identifier.ts"
 import { type Json, numberOf, objectOf, textOf } from "../map/members.ts"
 import { diffTodos, identifyTodos, readTodos } from "../map/todos.ts"
 import { onAsk, onQuestion, onQuestionRejected, onQuestionReply, onReply, voidAsks } from "./asks.ts"
@@ -70,14 +71,15 @@ const messageUpdated: BusRule = (scene, properties, type) => {
     onUserMessage(scene, info)
     return
   }
-  const message = textOf(info.id)
+  const message = idOf(info.id)
   if (message === undefined) return
   const isDone = numberOf(objectOf(info.time).completed) !== undefined
   const isNew = !scene.state.seenMessages.has(message)
   // A message that is whole at first sight was answered elsewhere: a fork replays its parent's history.
   if (isNew && isDone && scene.state.run === undefined) return
-  const finish = textOf(info.finish)
-  const error = textOf(objectOf(info.error).name)
+  const finish = textOf(info.finish) === undefined ? undefined : (identifierOf(info.finish) ?? "other")
+  const errorName = textOf(objectOf(info.error).name)
+  const error = errorName === undefined ? undefined : errorNameOf(errorName)
   const cost = numberOf(info.cost)
   const evidence: Json = {
     ...usage(objectOf(info.tokens)),
@@ -89,7 +91,7 @@ const messageUpdated: BusRule = (scene, properties, type) => {
   if (!isNews(scene, message, evidence)) return
   const draft = mapBusEvent(type, properties, scene.profile)
   if (draft === undefined) return
-  const model = textOf(info.modelID)
+  const model = qualifiedNameOf(info.modelID)
   scene.emit(
     {
       ...draft,
@@ -109,7 +111,7 @@ function isNews(scene: Scene, message: string, evidence: Json): boolean {
 
 const partUpdated: BusRule = (scene, properties, type) => {
   const part = objectOf(properties.part)
-  const message = textOf(part.messageID)
+  const message = idOf(part.messageID)
   switch (part.type) {
     case "tool":
       onToolPart(scene, part)

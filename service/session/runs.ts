@@ -4,6 +4,7 @@
  * replay, a compaction or a user's shell command (surface.md §5, §9), so it is only a candidate until the session
  * goes to work on it.
  */
+import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
 import { voidAsks } from "./asks.ts"
 import type { Scene } from "./scene.ts"
@@ -16,13 +17,13 @@ export const VERDICT_DELAY_MS = 500
 
 /** D-05 The prompt hook opens the run, a few milliseconds before the annex's `message.updated` would. */
 export function onPrompt(scene: Scene, output: Json): void {
-  const message = textOf(objectOf(output.message).id)
+  const message = idOf(objectOf(output.message).id)
   if (message !== undefined) meetUserMessage(scene, message, true, promptText(output.parts))
 }
 
 /** A user's `message.updated`: what the annex opens a run at, once it proves to be a prompt. */
 export function onUserMessage(scene: Scene, info: Json): void {
-  const message = textOf(info.id)
+  const message = idOf(info.id)
   // A message that already carries a summary is one that was answered before we met it.
   if (message !== undefined) meetUserMessage(scene, message, false, undefined, isSummarised(info))
 }
@@ -101,7 +102,7 @@ function promptText(parts: unknown): string | undefined {
  * work or waiting for its provider, and repeats of `busy` (many a turn) are not.
  */
 export function onStatus(scene: Scene, status: Json): void {
-  const type = textOf(status.type)
+  const type = identifierOf(status.type)
   if (type === undefined || scene.state.ended) return
   if (type !== "idle") confirmCandidate(scene)
   if (type === scene.state.status && type !== "retry") return

@@ -5,8 +5,9 @@
 
 import type { ToolInput } from "../../shared/moments.ts"
 import type { Draft } from "../map/draft.ts"
+import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
-import { mapMoment, toolCompleted, toolRef } from "../map/moment.ts"
+import { mapMoment, toolCompleted, toolNameOf, toolRef } from "../map/moment.ts"
 import { stopOf } from "../map/profile.ts"
 import { closeAsksOfCall } from "./asks.ts"
 import { startChild, stopChild } from "./delegation.ts"
@@ -14,15 +15,17 @@ import type { Scene } from "./scene.ts"
 import { type OpenTool, remember } from "./state.ts"
 
 /** The hook before a call. A call id met again while open is the same call. */
-export function onToolBefore(scene: Scene, input: ToolInput, output: { args?: unknown }): void {
+export function onToolBefore(scene: Scene, called: ToolInput, output: { args?: unknown }): void {
+  const input = withId(called)
   if (scene.state.tools.has(input.callID)) return
   const draft = mapMoment({ kind: "tool.before", input, output }, context(scene))
   if (draft !== undefined) scene.emit(draft)
 }
 
 /** The hook after a call: it succeeded. */
-export function onToolAfter(scene: Scene, input: ToolInput, output: unknown): void {
-  const child = textOf(objectOf(objectOf(output).metadata).sessionId)
+export function onToolAfter(scene: Scene, called: ToolInput, output: unknown): void {
+  const input = withId(called)
+  const child = identifierOf(objectOf(objectOf(output).metadata).sessionId)
   complete(scene, input, toolCompleted(input, output, context(scene)), child)
 }
 
@@ -31,7 +34,7 @@ export function onToolAfter(scene: Scene, input: ToolInput, output: unknown): vo
  * sub-agent's session. D-06 The annex maps no `tool.failed`; the part carries an honest one, joined on the call id.
  */
 export function onToolPart(scene: Scene, part: Json): void {
-  const call = textOf(part.callID)
+  const call = idOf(part.callID)
   const name = textOf(part.tool)
   if (call === undefined || name === undefined) return
   const state = objectOf(part.state)
@@ -40,7 +43,7 @@ export function onToolPart(scene: Scene, part: Json): void {
   switch (state.status) {
     case "running":
       if (open === undefined) tellStranger(scene, part, "running")
-      else startChild(scene, open, textOf(objectOf(state.metadata).sessionId), agentType(state))
+      else startChild(scene, open, identifierOf(objectOf(state.metadata).sessionId), agentType(state))
       return
     case "completed":
       if (open !== undefined || scene.state.abortedTools.has(call)) {
@@ -89,7 +92,11 @@ function fail(scene: Scene, input: ToolInput, open: OpenTool, error: string): vo
   // D-07 The annex keeps `tool.denied` to the vendors that announce it; here the refusal of a configured rule is
   // told only by the part's text, and nobody was asked (AEP-0002 §4.1).
   scene.emit(
-    { type: "tool.denied", subject: input.tool, data: { tool: toolRef(input), by: "user_setting" } },
+    {
+      type: "tool.denied",
+      subject: toolNameOf(input.tool),
+      data: { tool: toolRef(input), by: "user_setting" },
+    },
     { cause: open.eventId },
   )
 }
@@ -106,7 +113,7 @@ function failAs(
   scene.emit(
     {
       type: "tool.failed",
-      subject: input.tool,
+      subject: toolNameOf(input.tool),
       data: {
         tool: toolRef(input),
         error: { type, ...(message === undefined ? {} : { message }) },
@@ -128,7 +135,7 @@ function tellLate(scene: Scene, input: ToolInput): void {
     {
       type: `x.${scene.profile.namespace}.tool.late`,
       severity: "warning",
-      subject: input.tool,
+      subject: toolNameOf(input.tool),
       data: { tool: toolRef(input), outcome: "completed" },
     },
     { cause: requested },
@@ -140,19 +147,24 @@ function tellLate(scene: Scene, input: ToolInput): void {
  * parts of an announced call go on after its hooks (surface.md §3) and say nothing new.
  */
 function tellStranger(scene: Scene, part: Json, status: string): void {
-  const call = textOf(part.callID)
+  const call = idOf(part.callID)
   if (call === undefined || scene.state.status === undefined || scene.state.status === "idle") return
   const told = scene.state.strangerCalls.get(call)
   if (told === "hook" || told === status) return
   remember(scene.state.strangerCalls, call, status)
   scene.emit({
     type: `x.${scene.profile.namespace}.message.part.updated`,
-    data: { part: "tool", tool: textOf(part.tool) ?? "", call_id: call, status },
+    data: { part: "tool", tool: toolNameOf(part.tool), call_id: call, status },
   })
 }
 
+/** Calls are remembered, told and joined by an id that may stand in an event. */
+function withId(called: ToolInput): ToolInput {
+  return { ...called, callID: idOf(called.callID) ?? "" }
+}
+
 function agentType(state: Json): string | undefined {
-  return textOf(objectOf(state.input).subagent_type)
+  return identifierOf(objectOf(state.input).subagent_type)
 }
 
 function context(scene: Scene): {

@@ -18,28 +18,42 @@ function kept<T>(store: Map<number, T>, owner: number, make: () => T): T {
   return made
 }
 
-/** At most one terminal for a run; strict also wants it opened once, before. */
+interface Runs {
+  byId: Map<string, { start?: number; end?: number }>
+  /** The run that goes on; where runs overlap, the latest. */
+  current?: { id: string; line: number }
+}
+
+/** At most one terminal for a run; strict also wants it opened once, before, alone, and ended before its session is. */
 export function runs(): Rule {
-  const sessions = new Map<number, Map<string, { start?: number; end?: number }>>()
+  const sessions = new Map<number, Runs>()
   return ({ owner, type, run, line }, tell) => {
     const isTerminal = RUN_TERMINALS.has(type)
-    if (owner === undefined || (type !== "run.started" && !isTerminal)) return
+    if (owner === undefined || (type !== "run.started" && type !== "session.ended" && !isTerminal)) return
+    const known = kept(sessions, owner, (): Runs => ({ byId: new Map() }))
+    const { current } = known
+    if (type === "session.ended") {
+      if (current !== undefined) tell("run.open", `the run of line ${current.line} is still open`)
+      return
+    }
     if (run === undefined) {
       tell("run.unnamed", "the event names no run, so nothing can be said of how often it ends", "run")
       return
     }
-    const known = kept(sessions, owner, () => new Map<string, { start?: number; end?: number }>())
-    const seen = known.get(run) ?? {}
-    known.set(run, seen)
-    if (!isTerminal) {
-      if (seen.start !== undefined)
-        tell("run.reopened", `the run started in line ${seen.start} already`, "run")
-      seen.start ??= line
-    } else {
+    const seen = known.byId.get(run) ?? {}
+    known.byId.set(run, seen)
+    if (isTerminal) {
       if (seen.end !== undefined) tell("run.terminal", `the run ended in line ${seen.end} already`, "run")
       if (seen.start === undefined) tell("run.unopened", "the run ends and never started in this file", "run")
       seen.end ??= line
+      if (current?.id === run) delete known.current
+      return
     }
+    if (seen.start !== undefined) tell("run.reopened", `the run started in line ${seen.start} already`, "run")
+    else if (current !== undefined)
+      tell("run.overlap", `the run of line ${current.line} is still open`, "run")
+    seen.start ??= line
+    known.current = { id: run, line }
   }
 }
 
@@ -59,8 +73,8 @@ export function sessions(): Rule {
 }
 
 interface Call {
-  request: string
   line: number
+  run: string | undefined
   end?: number
 }
 interface Calls {
@@ -70,7 +84,7 @@ interface Calls {
   open: Set<Call>
 }
 
-/** Our own invariant: a requested call ends exactly once, by the end of its session. Strict only. */
+/** Our own invariant: a requested call ends exactly once, by the end of its run and its session. Strict only. */
 export function tools(): Rule {
   const all = new Map<number, Calls>()
   return (event, tell) => {
@@ -87,7 +101,7 @@ export function tools(): Rule {
       if (earlier !== undefined && calls.open.has(earlier)) {
         tell("tool.reopened", `the call of line ${earlier.line} has the same id and is still open`)
       }
-      const call: Call = { request: event.id, line: event.line }
+      const call: Call = { line: event.line, run: event.run }
       calls.byRequest.set(event.id, call)
       if (callId !== undefined) calls.byCallId.set(callId, call)
       calls.open.add(call)
@@ -102,8 +116,13 @@ export function tools(): Rule {
       if (call.end !== undefined) tell("tool.terminal", `the call ended in line ${call.end} already`)
       call.end ??= event.line
       calls.open.delete(call)
-    } else if (type === "session.ended") {
-      for (const { line } of calls.open) tell("tool.open", `the call of line ${line} is still open`)
+    } else if (type === "session.ended" || RUN_TERMINALS.has(type)) {
+      for (const call of calls.open) {
+        if (type !== "session.ended" && call.run !== event.run) continue
+        tell("tool.open", `the call of line ${call.line} is still open`)
+        // Told once: the session's end need not repeat what its run's end said.
+        calls.open.delete(call)
+      }
     }
   }
 }

@@ -13,6 +13,7 @@ import { readMoment } from "../../service/http/moments-body.ts"
 import { readBootId } from "../../service/session/boot.ts"
 import { isOpen } from "../../service/session/state.ts"
 import { suitePort } from "../ports.ts"
+import { posture } from "../posture.ts"
 import { sha256Hex } from "../replay.ts"
 import type { Line } from "./record.ts"
 import { Story } from "./story.ts"
@@ -69,6 +70,7 @@ function openParts(home: string) {
     host: "host",
     newId: () => `after-${++ids}`,
     digest: (value: unknown) => digestOf(value, sha256Hex),
+    ...posture(),
   }
   const emitter = new Emitter(ledger, voice, (type, field, code) => {
     throw new Error(`${type}: ${field} is ${code}`)

@@ -3,12 +3,12 @@ import { describe, expect, test } from "bun:test"
 import { type GateOptions, gateDraft } from "../../service/capture/gate.ts"
 import type { Draft } from "../../service/map/draft.ts"
 import { CAPTURES, type Capture } from "../../shared/aep.ts"
+import { MARKING } from "../posture.ts"
 
-const mark = (text: string) => `<${text}>`
 const at = (ceiling: Capture, more: Partial<GateOptions> = {}): GateOptions => ({
   ceiling,
   agent: "opencode",
-  redact: mark,
+  redactor: MARKING,
   ...more,
 })
 const dataAt = (ceiling: Capture, draft: Draft, more: Partial<GateOptions> = {}) =>
@@ -48,8 +48,22 @@ describe("ceilings on a core type", () => {
     })
   })
 
-  test("full tells everything as it is", () => {
+  test("full tells everything as it is, and what is redacted elsewhere beside it", () => {
     expect(gateDraft(tool, at("full"))).toEqual({ capture: "full", data: tool.data })
+  })
+
+  test("full leaves out a redacted member that only repeats its full sibling", () => {
+    const args = { command: "npm test" }
+    const draft = { type: "tool.requested", data: { tool: { name: "bash" }, args_redacted: args, args } }
+    expect(dataAt("full", draft)).toEqual({ tool: { name: "bash" }, args })
+    expect(dataAt("redacted", draft)).toEqual({
+      tool: { name: "bash" },
+      args_redacted: { command: "<npm test>" },
+    })
+    const completed = { type: "tool.completed", data: { result_redacted: "ok", result: "ok" } }
+    expect(dataAt("full", completed)).toEqual({ result: "ok" })
+    const alone = { type: "tool.completed", data: { result_redacted: "ok" } }
+    expect(dataAt("full", alone)).toEqual({ result_redacted: "ok" })
   })
 
   test.each(CAPTURES)("%s leaves the draft unchanged", (ceiling) => {
@@ -106,12 +120,10 @@ describe("ceilings on a core type", () => {
     expect(JSON.stringify(gateDraft({ type, data }, at("metadata")))).not.toContain("secret")
   })
 
-  test("a redacted value nested too deep is cut, not followed", () => {
-    let args: Record<string, unknown> = { bottom: "secret" }
-    for (let i = 0; i < 100_000; i++) args = { in: args }
-    const data = dataAt("redacted", { type: "tool.requested", data: { args_redacted: args } })
-    expect(JSON.stringify(data)).toContain('"in":{}')
-    expect(JSON.stringify(data)).not.toContain("secret")
+  test("a value of which redaction leaves nothing is left out", () => {
+    const redactor = { ...MARKING, value: () => undefined }
+    const draft = { type: "tool.requested", data: { tool: { name: "bash" }, args_redacted: { a: "b" } } }
+    expect(dataAt("redacted", draft, { redactor })).toEqual({ tool: { name: "bash" } })
   })
 })
 
@@ -141,6 +153,31 @@ describe("types without annotations", () => {
       parts: [{ text: "<hello>" }],
     })
     expect(dataAt("full", draft)).toEqual({ name: "test", ...draft.content })
+  })
+
+  test("a vendor event without content says metadata at every ceiling above, so that no hop strips it", () => {
+    const bare: Draft = { type: "x.opencode.tool.late", data: { outcome: "completed" } }
+    for (const draft of [bare, { ...bare, content: {} }]) {
+      for (const ceiling of ["metadata", "redacted", "full"] as const) {
+        expect(gateDraft(draft, at(ceiling))).toEqual({ capture: "metadata", data: bare.data })
+      }
+    }
+  })
+
+  test("content of a vendor event never overwrites its structure", () => {
+    const draft: Draft = {
+      type: "x.opencode.a.b",
+      data: { name: "test" },
+      content: { name: "secret", a: "b" },
+    }
+    expect(dataAt("redacted", draft)).toEqual({ name: "test", a: "<b>" })
+    expect(dataAt("full", draft)).toEqual({ name: "test", a: "b" })
+  })
+
+  test("content of which redaction leaves nothing readable is left out", () => {
+    const draft: Draft = { type: "x.opencode.a.b", data: { name: "test" }, content: { a: "b" } }
+    const redactor = { ...MARKING, value: () => undefined }
+    expect(dataAt("redacted", draft, { redactor })).toEqual({ name: "test" })
   })
 
   test("content of a core type is never merged", () => {

@@ -6,10 +6,10 @@ import { describe, expect, test } from "bun:test"
 import { gateDraft } from "../../service/capture/gate.ts"
 import { type AepEvent, type Capture, type Fields, isAboveCeiling, registry } from "../../shared/aep.ts"
 import { officialData, readOfficial, readOfficialText } from "../official.ts"
+import { VERBATIM } from "../posture.ts"
 
 const official = officialData()
 const present = official.kind === "present"
-const verbatim = (text: string) => text
 
 interface DownlevelCase {
   name: string
@@ -41,7 +41,7 @@ const gate = (event: AepEvent, ceiling: Capture) =>
       data: event.data ?? {},
       ...(event.subject === undefined ? {} : { subject: event.subject }),
     },
-    { ceiling, agent: event.agent, redact: verbatim },
+    { ceiling, agent: event.agent, redactor: VERBATIM },
   )
 
 /** A payload whose every leaf says its own level. */
@@ -64,7 +64,10 @@ describe("every registered type", () => {
       for (const { type, fields } of rows) {
         const data = labelled(fields)
         const before = JSON.stringify(data)
-        const { capture, data: gated } = gateDraft({ type, data }, { ceiling, agent: "a", redact: verbatim })
+        const { capture, data: gated } = gateDraft(
+          { type, data },
+          { ceiling, agent: "a", redactor: VERBATIM },
+        )
         const after = JSON.stringify(gated)
         expect(capture).toBe(ceiling)
         for (const level of ["redacted", "full"] as const) {

@@ -4,6 +4,7 @@
  * never stands in one.
  */
 import { describe, expect, test } from "bun:test"
+import { ceilingsFrom } from "../../service/capture/ceiling.ts"
 import { type Config, readConfig } from "../../service/config.ts"
 
 type Env = Record<string, string>
@@ -30,6 +31,7 @@ test("with nothing given the defaults hold", () => {
     allowedOrigins: [],
     token: undefined,
     key: undefined,
+    capture: { ceilings: ceilingsFrom(), pii: true, secretValues: [], unsetNames: [] },
     maxBody: 16 * 1024 * 1024,
     maxBatch: 10_000,
   })

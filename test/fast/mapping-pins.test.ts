@@ -12,6 +12,7 @@ import { type Profile, profileOf } from "../../service/map/profile.ts"
 import { diffTodos, readTodos, type Todo } from "../../service/map/todos.ts"
 import type { MomentBody } from "../../shared/moments.ts"
 import { officialData, readOfficial } from "../official.ts"
+import { VERBATIM } from "../posture.ts"
 import { sha256Hex } from "../replay.ts"
 
 type Pin = { type: string; data: unknown; subject?: string } | null
@@ -30,7 +31,7 @@ function told(draft: Draft | undefined, profile: Profile): Pin {
   if (draft === undefined) return null
   const ceiling = draft.type.startsWith("attention.") ? "redacted" : "metadata"
   // The pinned texts hold nothing that the pipeline would change, so the gate's own part is judged alone.
-  const { data } = gateDraft(draft, { ceiling, agent: profile.agent, redact: (text) => text })
+  const { data } = gateDraft(draft, { ceiling, agent: profile.agent, redactor: VERBATIM })
   return { type: draft.type, data, ...(draft.subject === undefined ? {} : { subject: draft.subject }) }
 }
 

@@ -9,6 +9,7 @@ import { MAPPED_BUS_TYPES } from "../../service/map/bus.ts"
 import { mapMoment } from "../../service/map/moment.ts"
 import { PROFILES, type Profile } from "../../service/map/profile.ts"
 import type { MomentBody } from "../../shared/moments.ts"
+import { MARKING } from "../posture.ts"
 
 interface Row {
   moment: MomentBody
@@ -218,7 +219,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     full: {
       ...TOOL,
       args_digest: 'digest {"command":"ls","nested":{"a":["b"]}}',
-      args_redacted: { command: "ls", nested: { a: ["b"] } },
       args: { command: "ls", nested: { a: ["b"] } },
     },
   },
@@ -241,12 +241,22 @@ const ROWS: Readonly<Record<string, Row>> = {
     told: { type: "tool.completed", subject: "bash", severity: "info" },
     metadata: { ...TOOL, result_digest: 'digest "a.txt"' },
     redacted: { ...TOOL, result_digest: 'digest "a.txt"', result_redacted: "<a.txt>" },
-    full: { ...TOOL, result_digest: 'digest "a.txt"', result_redacted: "a.txt", result: "a.txt" },
+    full: { ...TOOL, result_digest: 'digest "a.txt"', result: "a.txt" },
   },
   "tool.after of an MCP tool": {
     moment: { kind: "tool.after", input: CALL, output: { content: [{ type: "text", text: "hi" }] } },
     told: { type: "tool.completed", subject: "bash", severity: "info" },
-    ...same({ ...TOOL, result_digest: 'digest [{"type":"text","text":"hi"}]' }),
+    metadata: { ...TOOL, result_digest: 'digest [{"type":"text","text":"hi"}]' },
+    redacted: {
+      ...TOOL,
+      result_digest: 'digest [{"type":"text","text":"hi"}]',
+      result_redacted: { content: [{ type: "<text>", text: "<hi>" }] },
+    },
+    full: {
+      ...TOOL,
+      result_digest: 'digest [{"type":"text","text":"hi"}]',
+      result: { content: [{ type: "text", text: "hi" }] },
+    },
   },
   "tool.after without a result": {
     moment: { kind: "tool.after", input: CALL, output: undefined },
@@ -276,7 +286,7 @@ describe("a moment becomes its row", () => {
     }
     if (draft === undefined) throw new Error("nothing was told")
     const at = (ceiling: "metadata" | "redacted" | "full") =>
-      gateDraft(draft, { ceiling, agent: profile.agent, redact: (text) => `<${text}>` }).data
+      gateDraft(draft, { ceiling, agent: profile.agent, redactor: MARKING }).data
     const { type, subject } = draft
     const found: Row = {
       moment: row.moment,

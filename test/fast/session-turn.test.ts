@@ -4,6 +4,7 @@ import { openTurn, type Turn } from "../../service/emit/turn.ts"
 import { PROFILES, type Profile } from "../../service/map/profile.ts"
 import { initialState, type SessionState } from "../../service/session/state.ts"
 import { instanceOf } from "../house.ts"
+import { QUIET } from "../posture.ts"
 
 function turn(moment?: number): {
   turn: Turn
@@ -19,6 +20,7 @@ function turn(moment?: number): {
       host: "host-a",
       newId: () => `E${++ids}`,
       digest: () => "",
+      ...QUIET,
       onRefused: (type, { field, code }) => refused.push(`${type} ${field} ${code}`),
     },
     {

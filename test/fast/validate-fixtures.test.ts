@@ -28,12 +28,10 @@ const namesIn = (folder: string, ending: string) =>
 const sidecar = (folder: string, name: string) =>
   JSON.parse(readFileSync(join(root, folder, `${name}.json`), "utf8")) as Expected
 
-function judge(folder: string, name: string) {
+function judge(folder: string, name: string, chunkBytes?: number) {
   const { strict, maxLineBytes } = sidecar(folder, name)
-  return judgeBytes(readFileSync(join(root, folder, `${name}.jsonl`)), {
-    isStrict: strict === true,
-    ...(maxLineBytes === undefined ? {} : { maxLineBytes }),
-  })
+  const options = { isStrict: strict === true, ...(maxLineBytes === undefined ? {} : { maxLineBytes }) }
+  return judgeBytes(readFileSync(join(root, folder, `${name}.jsonl`)), options, chunkBytes)
 }
 
 const byLine = (a: string, b: string) => Number.parseInt(a, 10) - Number.parseInt(b, 10)
@@ -53,6 +51,11 @@ for (const folder of ["accept", "reject"]) {
       expect(counts.skipped).toBe(expected.skipped ?? counts.skipped)
       expect(counts.errors > 0).toBe(folder === "reject")
     })
+
+    test.each(namesIn(folder, ".jsonl"))("%s: the same in pieces of one and of seven bytes", (name) => {
+      expect(judge(folder, name, 1)).toEqual(judge(folder, name))
+      expect(judge(folder, name, 7)).toEqual(judge(folder, name))
+    })
   })
 }
 
@@ -69,7 +72,17 @@ test("no finding repeats what a file says", () => {
   for (const folder of ["accept", "reject"]) {
     for (const name of namesIn(folder, ".jsonl")) {
       const said = judge(folder, name).findings.map(({ detail, field }) => `${detail} ${field ?? ""}`)
-      for (const word of ["secret", "billing", "mars", "tape", "Go ahead", "Red", "yesterday", "banana", "acme"]) {
+      for (const word of [
+        "secret",
+        "billing",
+        "mars",
+        "tape",
+        "Go ahead",
+        "Red",
+        "yesterday",
+        "banana",
+        "acme",
+      ]) {
         expect(said.filter((text) => text.includes(word))).toEqual([])
       }
     }

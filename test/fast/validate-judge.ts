@@ -26,9 +26,12 @@ export function judgeBytes(
 ): Verdict {
   const findings: Finding[] = []
   const validator = new Validator({ ...options, hash, onFinding: (finding) => findings.push(finding) })
+  // One buffer for all chunks, as a reader of files has it.
+  const buffer = new Uint8Array(chunkBytes)
   for (let start = 0; start < bytes.byteLength; start += chunkBytes) {
-    // One buffer for all chunks, as a reader of files has it.
-    validator.push(bytes.slice(start, start + chunkBytes))
+    const chunk = bytes.subarray(start, start + chunkBytes)
+    buffer.set(chunk)
+    validator.push(buffer.subarray(0, chunk.byteLength))
   }
   const counts = validator.end()
   return {

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { type LoggedEvent, type Service, startService } from "../agent/service.ts"
 import { waitFor } from "../agent/wait.ts"
 import { suitePort } from "../ports.ts"
-import { emptyHome, openStage, type Stage, show } from "./stage.ts"
+import { emptyHome, openStage, type Stage, show, takeLocks } from "./stage.ts"
 
 const modelPort = suitePort("starve", 2)
 const servicePort = suitePort("starve", 3)
@@ -54,6 +54,7 @@ test(
     const known = new Set<string>()
     const missing: string[] = []
     let farewells = 0
+    let locks = 0
     for (let run = 1; run <= RUNS; run += 1) {
       expect((await show(stage.ours)).code).toBe(0)
       const session = agentSessions().find((each) => !known.has(each))
@@ -66,12 +67,13 @@ test(
         missing.push(`run ${run}: ${service.events(session).map(({ type }) => type)}`)
       })
       farewells = goodbyes()
+      locks += takeLocks(stage.ours)
     }
     process.stdout.write(
-      `${known.size - missing.length} of ${RUNS} runs whole in the log, ${farewells} goodbyes\n`,
+      `${known.size - missing.length} of ${RUNS} runs whole in the log, ${farewells} goodbyes, ${locks} locks left\n`,
     )
     expect(missing).toEqual([])
-    expect(farewells).toBe(RUNS)
+    expect([farewells, locks]).toEqual([RUNS, 0])
   },
   RUNS * 60_000,
 )

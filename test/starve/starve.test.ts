@@ -15,6 +15,7 @@ import {
   type Shown,
   type Stage,
   show,
+  takeLocks,
   tornLines,
 } from "./stage.ts"
 
@@ -27,6 +28,14 @@ const TEST_MS = 120_000
 let stage: Stage
 let expected: Shown
 const requests: string[] = []
+const locks: string[] = []
+
+/** One run with the shipped plugin; what it shows. `fault` names the service's fault in the report. */
+async function play(fault: string, env: Record<string, string | undefined> = {}): Promise<Shown> {
+  const shown = await show(stage.ours, env)
+  if (takeLocks(stage.ours) > 0) locks.push(fault)
+  return shown
+}
 
 beforeAll(async () => {
   stage = openStage(modelPort)
@@ -51,7 +60,7 @@ test(
   "without AEP_HOME and without a home of the service the agent shows the same",
   async () => {
     emptyHome(stage.ours)
-    expect(await show(stage.ours, { AEP_HOME: undefined })).toEqual(expected)
+    expect(await play("no home", { AEP_HOME: undefined })).toEqual(expected)
   },
   TEST_MS,
 )
@@ -62,7 +71,7 @@ test.each(["port alone", "port and socket"] as const)(
     emptyHome(stage.ours)
     const socket = join(stage.ours.aepHome, "opencode.sock")
     pointTo(stage.ours, `http://127.0.0.1:${closedPort}`, road === "port alone" ? undefined : socket)
-    expect(await show(stage.ours)).toEqual(expected)
+    expect(await play(`closed ${road}`)).toEqual(expected)
   },
   TEST_MS,
 )
@@ -87,7 +96,7 @@ test.each(FAILURES)(
     const peer = await startPeer(failure, servicePort, socket)
     try {
       pointTo(stage.ours, url, road === "socket" ? socket : undefined)
-      expect(await show(stage.ours)).toEqual(expected)
+      expect(await play(`${failure} over ${road}`)).toEqual(expected)
       requests.push(`${failure}/${road} ${peer.requests()}`)
       expect(peer.requests()).toBeGreaterThan(0)
     } finally {
@@ -103,7 +112,7 @@ test.each(["SIGKILL", "SIGSTOP"] as const)(
     emptyHome(stage.ours)
     const service = await startService(stage.ours, servicePort)
     try {
-      const shown = show(stage.ours)
+      const shown = play(signal)
       await firstLines(stage.ours)
       process.kill(service.pid, signal)
       expect(await shown).toEqual(expected)
@@ -117,3 +126,7 @@ test.each(["SIGKILL", "SIGSTOP"] as const)(
   },
   TEST_MS,
 )
+
+test("no run left the agent's own lock behind, on which the next one would wait", () => {
+  expect(locks).toEqual([])
+})
