@@ -1151,7 +1151,7 @@ var PACE = {
   queueBytes: 8 * 1024 * 1024,
   flushMostMs: 1000,
   flushSilenceMs: 200,
-  flushFailingMs: 100
+  flushFailingMs: 25
 };
 
 // plugin/src/entry.ts

@@ -3,13 +3,15 @@
  * section 6), as rules over the session's events in order. Used on replayed recordings and on what fuzzing leaves.
  */
 import * as v from "valibot"
+import { ceilingOf, ceilingsFrom } from "../service/capture/ceiling.ts"
 import { objectOf, textOf } from "../service/map/members.ts"
-import { type AepEvent, envelopeSchema, payloadSchemaOf } from "../shared/aep.ts"
+import { type AepEvent, envelopeSchema, isAboveCeiling, payloadSchemaOf } from "../shared/aep.ts"
 import { officialData, validateOfficial } from "./official.ts"
 
 const TERMINALS = ["run.finished", "run.failed", "run.cancelled"]
 const TOOL_TERMINALS = ["tool.completed", "tool.failed", "tool.denied"]
 const ASK_TERMINALS = ["attention.resolved", "attention.timeout"]
+const DEFAULT_CEILINGS = ceilingsFrom()
 const isOfficial = officialData().kind === "present"
 
 /** A rule over one session's events in order; answers with what breaks it. */
@@ -133,6 +135,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
       return isKnown ? [] : [where(event)]
     })
   },
-  "source is the same for the life of the session, and capture is metadata": (events) =>
-    events.filter((event) => event.source !== events[0]?.source || event.capture !== "metadata").map(where),
+  "source is the same for the life of the session": (events) =>
+    events.filter((event) => event.source !== events[0]?.source).map(where),
+  "capture is at most what the configuration sets when nothing is said": (events) =>
+    events
+      .filter(({ type, capture }) => isAboveCeiling(capture ?? "full", ceilingOf(DEFAULT_CEILINGS, type)))
+      .map(where),
 }

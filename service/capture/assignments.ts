@@ -3,11 +3,15 @@
  * (AEP-0003 §9.4 a). A scanner, not a pattern, because what is a value depends on quotes and on the kind of name, and a
  * pattern for that takes quadratic time on hostile text. Names stay readable, values go.
  */
+import { AFTER_ESCAPE } from "../map/tokens.ts"
 import { isCookieName, isHeaderName, isSecretName } from "./secret-names.ts"
 import { type AddSpan, SECRET } from "./spans.ts"
 
 const SCHEME = /^(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)$/i
-const BLOCK_SCALAR = /^[|>][+-]?\d?$/
+const BLOCK_SCALAR = /^[|>][+-]?\d?(?:\\+[nr])*$/
+const FLAG = new RegExp(String.raw`(?:(?<![\w-])|${AFTER_ESCAPE})--[A-Za-z][\w-]*`, "g")
+/** White space, also as JSON inside JSON writes it. */
+const GAP = /(?:\s|\\{1,8}[nrt])*/y
 /** Deeper escaped quotes are read as part of the value. */
 const MAX_ESCAPES = 8
 
@@ -29,7 +33,7 @@ export function findAssigned(text: string, add: AddSpan): void {
 export function findFlagged(text: string, add: AddSpan): void {
   if (!text.includes("--")) return
   const values = new Values(text)
-  for (const { 0: flag, index } of text.matchAll(/(?<![\w-])--[A-Za-z][\w-]*/g)) {
+  for (const { 0: flag, index } of text.matchAll(FLAG)) {
     const end = index + flag.length
     const start = skip(text, end, BLANKS)
     if (start === end || text[start] === "-" || !isSecretName(flag)) continue
@@ -83,6 +87,13 @@ class Values {
   private bareEnd(name: string, quoted: boolean, start: number): number {
     const { text } = this
     if (text.startsWith(SECRET, start) && this.isEnd(start + SECRET.length)) return start + SECRET.length
+    GAP.lastIndex = start
+    const word = GAP.test(text) && GAP.lastIndex < text.length ? GAP.lastIndex : start
+    return this.valueEnd(name, quoted, word)
+  }
+
+  private valueEnd(name: string, quoted: boolean, start: number): number {
+    const { text } = this
     const bracket = quoted ? this.bracketEnd(start) : -1
     if (bracket !== -1) return bracket
     const end = quoted ? jsonEnd(text, start) : wordEnd(text, start)
@@ -91,7 +102,7 @@ class Values {
       return Math.max(end, find(text, LINE_ENDERS, end))
     }
     // YAML: the value stands on the next line.
-    if (BLOCK_SCALAR.test(word)) return find(text, NEWLINES, skip(text, end, SPACES))
+    if (BLOCK_SCALAR.test(word)) return find(text, LINE_ENDERS, skip(text, end, SPACES))
     return end
   }
 
@@ -185,7 +196,6 @@ const WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 const NAME = setOf(WORDS)
 const BLANKS = setOf(" \t")
 const SPACES = setOf(" \t\n\r\f\v")
-const NEWLINES = setOf("\n\r")
 const QUOTES = setOf("\"'`")
 const OPENERS = setOf("{[")
 const CLOSERS = setOf("\"'`\\]")

@@ -2,15 +2,16 @@
  * Rule (c) of the redaction pipeline (AEP-0003 §9.4): home folders become `~`, the operator's own and anybody's. Only
  * where a path begins: `src/home/page.tsx` is no home, `/var/home/ada` is one. Pure.
  */
+import { AFTER_ESCAPE, WORD_START } from "../map/tokens.ts"
 
 /** Where an absolute path begins: not inside a word or path, nor in the authority of an address. */
-const START = String.raw`(?:(?<=:\/\/)|(?<![\w.~/-])(?<!:(?=\/\/)))`
+const START = String.raw`(?:(?<=:\/\/)|(?:(?<![\w.~/-])|${AFTER_ESCAPE})(?<!:(?=\/\/)))`
 const NAME = String.raw`[^\s/\\"'\x60<>|;:,)(\]}]+`
 
 const UNIX = new RegExp(String.raw`${START}(?:\/+[\w.-]+)*?\/+(?:home|Users)\/+${NAME}`, "g")
 // A name in two or three words is one only if the path goes on after it.
 const WINDOWS = new RegExp(
-  String.raw`(?<![A-Za-z])[A-Za-z]:[\\/]+Users[\\/]+(?:${NAME}(?: ${NAME}){1,2}(?=[\\/])|${NAME})`,
+  String.raw`${WORD_START}[A-Za-z]:[\\/]+Users[\\/]+(?:${NAME}(?: ${NAME}){1,2}(?=[\\/])|${NAME})`,
   "gi",
 )
 

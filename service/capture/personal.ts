@@ -2,6 +2,7 @@
  * Rule (d) of the redaction pipeline (AEP-0003 §9.4): e-mail addresses and phone numbers. What looks like a phone number
  * and is an address of a machine, a date, a decimal, a time stamp or a plain count is left alone. Linear on any text.
  */
+import { AFTER_ESCAPE } from "../map/tokens.ts"
 import type { AddSpan, FindSpans } from "./spans.ts"
 
 const LOCAL = /[\w.%+-]/
@@ -14,6 +15,8 @@ function findEmails(text: string, add: AddSpan): void {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
     let start = at
     while (start > from && isLocal(text, start - 1)) start -= 1
+    // In JSON inside JSON the letter of an escape is none of the address.
+    if (text[start - 1] === "\\" && start + 1 < at) start += 1
     DOMAIN.lastIndex = at + 1
     const domain = DOMAIN.exec(text)?.[0].match(DOMAIN_END)?.[0]
     if (start < at && domain !== undefined) add(start, at + 1 + domain.length)
@@ -25,7 +28,10 @@ const isLocal = (text: string, at: number): boolean =>
   text.charCodeAt(at) > 127 || LOCAL.test(text.charAt(at))
 
 /** 7 to 20 digits, at most three separators between two of them. */
-const PHONE = /(?<![\w.-])\+?\(?\d(?:[ \t\u00a0().-]{0,3}\d){6,19}(?![\w])/g
+const PHONE = new RegExp(
+  String.raw`(?:(?<![\w.-])|${AFTER_ESCAPE})\+?\(?\d(?:[ \t\u00a0().-]{0,3}\d){6,19}(?!\w)`,
+  "g",
+)
 
 function findPhones(text: string, add: AddSpan): void {
   for (const { 0: match, index } of text.matchAll(PHONE)) {

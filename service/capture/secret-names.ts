@@ -26,6 +26,6 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Names whose value is a whole header line, not a word. */
-export const isHeaderName = (name: string): boolean => /^(?:proxy-)?authorization$/i.test(name)
+export const isHeaderName = (name: string): boolean => /authorization$/i.test(name)
 /** Cookies hold any number of secrets under names of their own. */
-export const isCookieName = (name: string): boolean => /^(?:set-)?cookie$/i.test(name)
+export const isCookieName = (name: string): boolean => /cookie$/i.test(name)

@@ -3,7 +3,7 @@
  * linear time on any text; where a plain pattern cannot promise that (blocks without an end, tokens of repeated
  * parts), a scanner does it. Not the operator's own values, which are rule (b).
  */
-import { TOKEN_SHAPES } from "../map/tokens.ts"
+import { AFTER_ESCAPE, TOKEN_SHAPES, WORD_START } from "../map/tokens.ts"
 import { findAssigned, findFlagged } from "./assignments.ts"
 import { type AddSpan, type FindSpans, matches } from "./spans.ts"
 
@@ -54,11 +54,13 @@ function endOf(run: RegExp, text: string, from: number): number {
 
 /** Tokens after `Bearer`, the scheme in any case; short words after it are prose unless a digit stands in them. */
 function findBearer(text: string, add: AddSpan): void {
-  for (const { 0: match, 1: token = "", index } of text.matchAll(/\bbearer\s+([\w.~+/-]+=*)/gi)) {
+  for (const { 0: match, 1: token = "", index } of text.matchAll(BEARER)) {
     if (token.length < 8 && !/\d/.test(token)) continue
     add(index + match.length - token.length, index + match.length)
   }
 }
+
+const BEARER = new RegExp(String.raw`${WORD_START}bearer\s+([\w.~+/-]+=*)`, "gi")
 
 /** The user part of an address (`https://name:word@host`); the `git` of an SSH address is nobody's. */
 function findUserInfo(text: string, add: AddSpan): void {
@@ -71,11 +73,15 @@ function findUserInfo(text: string, add: AddSpan): void {
 /** `-u name:word`, as curl takes it; a pair of numbers is a user and a group. */
 function findLogin(text: string, add: AddSpan): void {
   if (!text.includes("-u")) return
-  const login = /(?<!\S)(?:-u|--user|--proxy-user)(?:[ \t]+|=)["']?([^\s:"']+:[^\s"']+)/g
-  for (const { 0: match, 1: pair = "", index } of text.matchAll(login)) {
+  for (const { 0: match, 1: pair = "", index } of text.matchAll(LOGIN)) {
     if (!/^\d+:\d+$/.test(pair)) add(index + match.length - pair.length, index + match.length)
   }
 }
+
+const LOGIN = new RegExp(
+  String.raw`(?:(?<![\w-])|${AFTER_ESCAPE})(?:-u|--user|--proxy-user)(?:[ \t]+|=)["']?([^\s:"']+:[^\s"']+)`,
+  "g",
+)
 
 /** All parts of rule (a). */
 export const SECRET_RULES: readonly FindSpans[] = [

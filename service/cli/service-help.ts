@@ -14,6 +14,13 @@ Options (each overrides its environment variable):
 Also read from the environment:
   AEP_TOKEN, AEP_OPENCODE_KEY           secrets of your own instead of those kept in the home
   AEP_PUBLIC_URL, AEP_ALLOWED_ORIGINS   further names under which this service is reached
+  AEP_CAPTURE                           none, metadata, redacted or full: the most an event tells
+                                        (default metadata, and redacted for asks)
+  AEP_CAPTURE_<CATEGORY>                the same for one category: AGENT, SESSION, RUN, PROGRESS, TOOL,
+                                        DELEGATION, ATTENTION, RESOURCE, ERROR, STATE, ASSESSMENT,
+                                        MESSAGE, CONTROL, or X for the agent's own events
+  AEP_REDACT_NAMES                      variables whose values are secret, separated by commas
+  AEP_REDACT_PII                        off leaves e-mail addresses and phone numbers (default on)
   AEP_MAX_BODY, AEP_MAX_BATCH           largest request: bytes (16 MiB), moments (10000)
 
 Example:

@@ -6,6 +6,7 @@ import type { AepEvent } from "../../shared/aep.ts"
 import { type Json, listOf, numberOf, objectOf, textOf } from "../map/members.ts"
 import { visible } from "./visible.ts"
 
+/** What is shown. */
 export interface TimelineOptions {
   /** Show events of severity `debug` too. */
   verbose?: boolean

@@ -108,7 +108,9 @@ export function readMoment(value: unknown, fallback: number): { moment: Moment }
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false
   if (levels === 0) return true
-  for (const member of Object.values(value)) if (isDeeper(member, levels - 1)) return true
+  // Parsed JSON has no members but its own; a list of them would be made for every object of every moment.
+  const members = value as Record<string, unknown>
+  for (const name in members) if (isDeeper(members[name], levels - 1)) return true
   return false
 }
 

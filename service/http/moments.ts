@@ -19,6 +19,8 @@ export interface MomentsDoor {
 const REMEDY =
   "show the door credential derived from the key in plugin.json (AEP_HOME); it changes with the key"
 
+const UTF8 = new TextDecoder()
+
 /** Handles one request. */
 export async function momentsDoor(request: Request, door: MomentsDoor): Promise<Response> {
   const refusal =
@@ -28,7 +30,7 @@ export async function momentsDoor(request: Request, door: MomentsDoor): Promise<
   if (bytes === undefined) return badRequest("the body ended before it was whole")
   // A chunked body declares no length.
   if (bytes.byteLength > door.maxBody) return refuse(tooLarge(door.maxBody))
-  const body = parseJson(new TextDecoder().decode(bytes))
+  const body = parseJson(UTF8.decode(bytes))
   if (body === undefined) return badRequest("the body is not JSON")
   const read = readShell(body.value, door.maxBatch)
   if ("fault" in read) return badRequest(read.fault)

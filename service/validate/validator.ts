@@ -24,6 +24,7 @@ import { repeatsMember } from "./members.ts"
 import { judgePayload, judgeType } from "./payload.ts"
 import { acks, runs, sessions, tools } from "./units.ts"
 
+/** How a file is judged, and who is told. */
 export interface ValidatorOptions {
   /** Holds the file to our own invariants too, and turns doubts into errors. */
   isStrict?: boolean

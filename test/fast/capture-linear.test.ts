@@ -64,6 +64,7 @@ const UNITS = [
   ...["a@", "@a", "a.", "@a.", "a@a.1", "a@a.a", "é@", "@"],
   ...["1 ", "1(", "1", "+1", "(1", "1-1.", "1   ", "1    ", "+(1", "11111111111111111111a", "1.1.1.1.1.1.1a"],
   ...["aaaa", "aaa", "abab", "a", "\u00e9", "\u2028"],
+  ...["\\n", "\\nbearer a", "[1m", "[1;", "[1;1mbearer a", "\\\\\\n", "token=\\n", "token=|\\n", "[32msk-"],
   ...TOKEN_SHAPES.flatMap(({ hint }) => [hint, `${hint}a`, `-${hint}`, `${hint}aaaaaaaaaaaaaaaa.`]),
   ...TOKEN_SHAPES.map(({ hint }) => `${hint}${"A1".repeat(8)} `),
 ]
