@@ -8,6 +8,7 @@ import { CAPTURES, type Capture } from "../shared/aep.ts"
 import { CATEGORIES, type Category, type Ceilings, ceilingsFrom } from "./capture/ceiling.ts"
 import { MIN_SECRET_VALUE } from "./capture/configured.ts"
 
+/** How much may be told, and what is hidden. */
 export interface CaptureConfig {
   ceilings: Ceilings
   /** Whether personal data is hidden at `redacted`. */

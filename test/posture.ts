@@ -3,6 +3,7 @@ import { type Category, type Ceilings, ceilingsFrom } from "../service/capture/c
 import { createRedactor, type Redactor } from "../service/capture/redact.ts"
 import type { Capture } from "../shared/aep.ts"
 
+/** The part of a voice that says how much. */
 export interface Posture {
   ceilings: Ceilings
   redactor: Redactor

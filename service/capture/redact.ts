@@ -10,6 +10,7 @@ import { isSecretMember, isSecretName } from "./secret-names.ts"
 import { SECRET_RULES } from "./secrets.ts"
 import { PERSONAL, replaceSpans, SECRET } from "./spans.ts"
 
+/** What an operator sets. */
 export interface RedactorOptions {
   /** The operator's home folder. */
   home: string
@@ -19,6 +20,7 @@ export interface RedactorOptions {
   pii: boolean
 }
 
+/** The pipeline of one operator. */
 export interface Redactor {
   /** One text, whole: cut in pieces, a secret could stand in two of them. */
   text: (text: string) => string

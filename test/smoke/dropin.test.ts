@@ -61,7 +61,10 @@ test("a turn seen by the drop-in's hooks becomes a valid session log", async () 
     "run.finished",
   ])
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index))
-  expect(JSON.stringify(events)).not.toContain("secret-of-the-user")
+  // By default words are told of asks only.
+  const asks = events.filter((event) => event.type.startsWith("attention."))
+  expect(JSON.stringify(events.filter((event) => !asks.includes(event)))).not.toContain("secret-of-the-user")
+  expect(asks[0]?.data?.prompt).toBe("Permission requested: bash — echo secret-of-the-user")
 
   const own = readdirSync(logs).find((name) => name.startsWith("instance-"))
   expect(read(own ?? "").map((event) => event.type)).toEqual(["session.started", "session.ended"])
