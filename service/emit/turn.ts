@@ -105,8 +105,12 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
       wake: subject.wake,
     },
     finish: (position) => {
-      const placed = pending.map((parts): EnvelopeParts => ({ ...parts, ...position() }))
-      const { lines, isWhole, told } = build(placed)
+      for (const parts of pending) {
+        const { epoch, seq } = position()
+        parts.epoch = epoch
+        parts.seq = seq
+      }
+      const { lines, isWhole, told } = build(pending)
       // A group that counts a line it does not have would look torn and be cut at the next start.
       return isWhole ? lines : build(told).lines
     },

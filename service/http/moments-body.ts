@@ -6,10 +6,16 @@ import * as v from "valibot"
 import type { Instance, Moment, Rejection } from "../../shared/moments.ts"
 import { sessionOf } from "../map/moment.ts"
 import { PROFILES } from "../map/profile.ts"
-
-const MAX_ID = 512
-/** Last millisecond of the year 9999: no envelope takes a later time, and a refused event would leave a hole. */
-const MAX_TIME = 253_402_300_799_999
+import {
+  INSTANCE_ID,
+  isSoundMoment,
+  isSoundShell,
+  MAX_ID,
+  MAX_PATH,
+  MAX_TIME,
+  MAX_VERSION,
+  MODES,
+} from "./sound.ts"
 
 /** Real arguments have some ten levels. Writing 100,000 as JSON, for a digest, stops the process for seconds. */
 const MAX_LEVELS = 500
@@ -19,19 +25,17 @@ const index = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const object = v.record(v.string(), v.unknown())
 
 const instanceSchema = v.object({
-  id: v.pipe(
-    v.string(),
-    v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 characters of A-Z a-z 0-9 . _ -"),
-  ),
+  id: v.pipe(v.string(), v.regex(INSTANCE_ID, "1 to 64 characters of A-Z a-z 0-9 . _ -")),
   agent: v.picklist(Object.keys(PROFILES)),
-  directory: v.pipe(v.string(), v.maxLength(4096)),
-  worktree: v.optional(v.pipe(v.string(), v.maxLength(4096))),
-  version: v.optional(v.pipe(v.string(), v.maxLength(128))),
-  mode: v.picklist(["run", "tui", "serve", "unknown"]),
-  plugin: v.pipe(v.string(), v.maxLength(128)),
+  directory: v.pipe(v.string(), v.maxLength(MAX_PATH)),
+  worktree: v.optional(v.pipe(v.string(), v.maxLength(MAX_PATH))),
+  version: v.optional(v.pipe(v.string(), v.maxLength(MAX_VERSION))),
+  mode: v.picklist(MODES),
+  plugin: v.pipe(v.string(), v.maxLength(MAX_VERSION)),
 })
 
-const shellSchema = v.object({
+/** A batch as the door takes it, its moments not looked at; exported for the same test. */
+export const shellSchema = v.object({
   instance: instanceSchema,
   first: index,
   dropped: v.optional(v.record(v.pipe(v.string(), v.maxLength(MAX_ID)), index)),
@@ -51,7 +55,8 @@ const clock = {
   cut: v.optional(v.array(v.string())),
 }
 
-const momentSchema = v.variant("kind", [
+/** A moment as the door takes it; exported for the test that holds the quick checks against it. */
+export const momentSchema = v.variant("kind", [
   v.object({
     ...clock,
     kind: v.literal("bus"),
@@ -79,7 +84,9 @@ export interface Shell {
 
 /** The shell of a batch, or what is wrong with it. */
 export function readShell(body: unknown, maxBatch: number): { shell: Shell } | { fault: string } {
-  const result = v.safeParse(shellSchema, body)
+  const result = isSoundShell(body, PROFILES)
+    ? { success: true as const, output: body as v.InferOutput<typeof shellSchema> }
+    : v.safeParse(shellSchema, body)
   if (!result.success) return { fault: faultOf(result.issues[0]) }
   const { instance, first, dropped, moments } = result.output
   if (moments.length > maxBatch) {
@@ -90,7 +97,9 @@ export function readShell(body: unknown, maxBatch: number): { shell: Shell } | {
 
 /** One moment, or why it is refused. `fallback` is the index to report when it has none of its own. */
 export function readMoment(value: unknown, fallback: number): { moment: Moment } | { rejection: Rejection } {
-  const result = v.safeParse(momentSchema, value)
+  const result = isSoundMoment(value)
+    ? { success: true as const, output: value as v.InferOutput<typeof momentSchema> }
+    : v.safeParse(momentSchema, value)
   if (result.success && isDeeper(value, MAX_LEVELS)) {
     return { rejection: { n: result.output.n, reason: `body: expected at most ${MAX_LEVELS} levels` } }
   }
