@@ -11,6 +11,8 @@ import { alternate, median, row, say } from "./sample.ts"
 
 /** Share of the bare Hono route's moments a second that the service is to reach with one moment a request. */
 const TARGET = 0.4
+/** Moments a second in batches that the service is to take with redaction on, on the machine of the README. */
+const BATCHED_TARGET = 100_000
 const CONNECTIONS = 4
 // Warm until the compiler is done, which for the service takes some ten thousand moments.
 const SHAPES = [
@@ -63,10 +65,7 @@ for (const { name, size, requests, warm } of SHAPES) {
     const speed = figure(server, "perSecond")
     const cpu = figure(server, "cpuMicros")
     const [ofSpeed, ofCpu] = [speed / figure("hono", "perSecond"), cpu / figure("hono", "cpuMicros")]
-    const verdict =
-      server === "service" && size === 1
-        ? `  target >= ${TARGET}x: ${ofSpeed >= TARGET ? "held" : "MISSED"}`
-        : ""
+    const verdict = verdictOn(server, size, speed, ofSpeed)
     const cells = [
       name,
       server,
@@ -77,6 +76,15 @@ for (const { name, size, requests, warm } of SHAPES) {
     ]
     say(row(cells, WIDTHS) + verdict)
   }
+}
+
+function verdictOn(server: ServerName, size: number, speed: number, ofHono: number): string {
+  const held = (isHeld: boolean) => (isHeld ? "held" : "MISSED")
+  if (server === "service" && size === 1) return `  target >= ${TARGET}x: ${held(ofHono >= TARGET)}`
+  if (server === "redacting" && size > 1) {
+    return `  target >= ${BATCHED_TARGET / 1000} k/s: ${held(speed >= BATCHED_TARGET)}`
+  }
+  return ""
 }
 
 const appends: { append: number; write: number }[] = []

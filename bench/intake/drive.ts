@@ -2,7 +2,7 @@
  * The client of the bench: some connections, on each one request after the other, as a plugin does. Requests are
  * written beforehand and sent from memory, since a client that costs more than the server hides the server.
  */
-import { createMix } from "./mix.ts"
+import { createMix, type Mix } from "./mix.ts"
 import { CREDENTIAL } from "./server.ts"
 
 /** Requests of one connection, in order. */
@@ -10,10 +10,21 @@ export type Script = readonly Uint8Array[]
 
 /** Writes the requests of one connection: `requests` batches of `size` moments. */
 export function writeScript(name: string, port: number, requests: number, size: number): Script {
-  const mix = createMix(name)
+  return continueScript(createMix(name), name, port, 0, requests, size)
+}
+
+/** The same from the `from`-th moment of a mix on, for runs too long to be written at once. */
+export function continueScript(
+  mix: Mix,
+  name: string,
+  port: number,
+  from: number,
+  requests: number,
+  size: number,
+): Script {
   const instance = { id: `bench-${name}`, agent: "opencode", directory: "/", mode: "serve", plugin: "0" }
   return Array.from({ length: requests }, (_, request) => {
-    const first = request * size
+    const first = from + request * size
     const moments = Array.from({ length: size }, (_, index) => mix.next(first + index))
     const body = `{"instance":${JSON.stringify(instance)},"first":${first},"moments":[${moments.join(",")}]}`
     const head = [

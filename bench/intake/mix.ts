@@ -14,16 +14,22 @@ export interface Mix {
   next(n: number): string
 }
 
-/** A mix whose ids all carry `name`. Throws when there are no recordings. */
-export function createMix(name: string): Mix {
+/**
+ * A mix whose ids all carry `name`. After `sessionRounds` times round the sessions are taken up again, with new
+ * messages and calls. Throws when there are no recordings.
+ */
+export function createMix(name: string, sessionRounds = Number.POSITIVE_INFINITY): Mix {
   const texts = readMoments()
   let used = 0
   return {
     next(n) {
       const text = texts[used % texts.length] ?? ""
-      const round = `${name}r${Math.floor(used / texts.length)}`
+      const times = Math.floor(used / texts.length)
       used += 1
-      const body = JSON.parse(text.replace(IDS, (_, kind: string, id: string) => `${kind}_${id}${round}`))
+      const roundOf = (kind: string) => `${name}r${kind === "ses" ? times % sessionRounds : times}`
+      const body = JSON.parse(
+        text.replace(IDS, (_, kind: string, id: string) => `${kind}_${id}${roundOf(kind)}`),
+      )
       return JSON.stringify({ ...body, n, at: Date.now() })
     },
   }

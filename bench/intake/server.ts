@@ -1,6 +1,6 @@
 /**
- * The servers that are measured, each in a fresh process: the real service with a home of its own, the bare Hono
- * route, the bare `Bun.serve`.
+ * The servers that are measured, each in a fresh process: the real service with a home of its own, as it comes and
+ * with redaction of everything, the bare Hono route, the bare `Bun.serve`.
  */
 import { createHmac } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -12,8 +12,8 @@ import { waitFor } from "../../test/agent/wait.ts"
 const ROOT = join(import.meta.dir, "../..")
 const KEY = "0123456789abcdef0123456789abcdef"
 
-/** What is measured. */
-export const SERVERS = ["service", "hono", "plain"] as const
+/** What is measured; `redacting` is the service with everything told at `redacted`. */
+export const SERVERS = ["service", "redacting", "hono", "plain"] as const
 export type ServerName = (typeof SERVERS)[number]
 
 /** What its door wants to see; the bare ones do not look. */
@@ -21,17 +21,23 @@ export const CREDENTIAL = createHmac("sha256", KEY).update("door/1").digest("hex
 
 /** A server that listens. */
 export interface Server {
+  pid: number
   /** Processor time of the process so far, milliseconds, in steps of ten. */
   cpuMs(): number
   stop(): Promise<void>
 }
 
 /** Starts a server and waits until it listens. */
-export async function startServer(name: ServerName, port: number): Promise<Server> {
+export async function startServer(
+  name: ServerName,
+  port: number,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const home = mkdtempSync(join(tmpdir(), "aep-bench-"))
-  const file = name === "service" ? "service/main.ts" : `bench/intake/${name}.ts`
+  const isBare = name === "hono" || name === "plain"
+  const file = isBare ? `bench/intake/${name}.ts` : "service/main.ts"
   const child = startChild({
-    command: [process.execPath, join(ROOT, file), ...(name === "service" ? [] : [`${port}`])],
+    command: [process.execPath, join(ROOT, file), ...(isBare ? [`${port}`] : [])],
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? "",
@@ -39,6 +45,8 @@ export async function startServer(name: ServerName, port: number): Promise<Serve
       AEP_HOME: home,
       AEP_OPENCODE_PORT: `${port}`,
       AEP_OPENCODE_KEY: KEY,
+      ...(name === "redacting" ? { AEP_CAPTURE: "redacted" } : {}),
+      ...extra,
     },
   })
   const print = () => `${child.stdout()}\n${child.stderr()}`
@@ -50,6 +58,7 @@ export async function startServer(name: ServerName, port: number): Promise<Serve
   )
   if (!child.isRunning()) throw new Error(`${name} ended at its start\n${print()}`)
   return {
+    pid: child.pid,
     cpuMs: () => cpuOf(child.pid),
     async stop() {
       await child.stop()

@@ -18,9 +18,9 @@ interface Known {
   moments: Map<string, Set<number>>
 }
 
-/** One string per session; the agent's own log has one too. */
-export function sessionId(key: SessionKey): string {
-  return JSON.stringify(key.session === undefined ? [key.agent] : [key.agent, key.session])
+/** One string per session; the agent's own log has one too. Asked for with every moment, hence so plain. */
+export function sessionId({ agent, session }: SessionKey): string {
+  return session === undefined ? agent : `${agent}\u0000${session}`
 }
 
 /** The moments found in logs at or above their instance's cursor. */
@@ -45,6 +45,11 @@ export class AppliedMoments {
     this.total += 1
     if (known.count > 2 * WINDOW) this.prune(known)
     if (this.total > MAX_TOTAL) this.dropEldest(marks.instance)
+  }
+
+  /** Whether anything is noted of an instance: nearly always nothing is, and nothing more need be asked. */
+  knows(instance: string): boolean {
+    return this.instances.has(instance)
   }
 
   /** Whether the lines of this moment are in this session's log. */

@@ -43,7 +43,7 @@ export class Cursors {
 
   /** Whether a log read at start holds the lines of this moment. */
   applied(instance: string, moment: number, key: SessionKey): boolean {
-    return this.found.has(instance, moment, sessionId(key))
+    return this.found.knows(instance) && this.found.has(instance, moment, sessionId(key))
   }
 
   /** Notes a group met while reading a log. */

@@ -21,7 +21,7 @@ export interface TurnRequest {
   profile: Profile
   instance: Instance
   at: number
-  moment?: { n: number; cut?: readonly string[] }
+  moment?: { n: number; cut?: readonly string[] } | undefined
   wake: (delayMs: number) => void
   act: (scene: Scene) => void
 }
@@ -68,7 +68,7 @@ export class Emitter {
       profile,
       instance: request.instance,
       at: request.at,
-      ...(moment === undefined ? {} : { moment }),
+      moment,
       wake: request.wake,
     })
     try {

@@ -195,14 +195,13 @@ export class Intake {
     session: string,
     how: { at: number; fresh?: boolean; moment?: Moment; act: (scene: Scene) => void },
   ): void {
-    const { moment } = how
     this.parts.emitter.turn({
       session,
       fresh: how.fresh ?? false,
       profile: live.profile,
       instance: live.instance,
       at: how.at,
-      ...(moment === undefined ? {} : { moment }),
+      moment: how.moment,
       wake: (delayMs) => this.wake(live, session, delayMs),
       act: how.act,
     })

@@ -42,6 +42,8 @@ const RETRY_MS = 1000
 /** See the head of the file. */
 export class SessionShelf<S> {
   private readonly entries = new Map<string, SessionEntry<S>>()
+  /** The last of `entries`, where it is known. */
+  private youngest: SessionEntry<S> | undefined
   /** By lower-cased file name: file systems that ignore case give two sessions one file. */
   private readonly files = new Map<string, SessionEntry<S>>()
   private readonly dirty = new Set<SessionEntry<S>>()
@@ -55,9 +57,11 @@ export class SessionShelf<S> {
   known(key: SessionKey): SessionEntry<S> | undefined {
     const id = sessionId(key)
     const entry = this.entries.get(id)
-    if (entry === undefined) return undefined
+    // Moments come in rows of one session: the youngest need not be moved.
+    if (entry === undefined || entry === this.youngest) return entry
     this.entries.delete(id)
     this.entries.set(id, entry)
+    this.youngest = entry
     return entry
   }
 
@@ -68,6 +72,7 @@ export class SessionShelf<S> {
     const loaded = this.read(key, fresh)
     const { entry } = loaded
     this.entries.set(sessionId(key), entry)
+    this.youngest = entry
     this.nameFile(entry)
     if (loaded.linesFolded > 0 || loaded.lostTail) this.touch(entry)
     if (this.entries.size > this.parts.maxSessions) this.saveSoon(SAVE_AFTER_MS)
@@ -111,6 +116,7 @@ export class SessionShelf<S> {
   /** Takes a session off the shelf, unsaved. */
   forget(entry: SessionEntry<S>): void {
     this.entries.delete(sessionId(entry.key))
+    if (this.youngest === entry) this.youngest = undefined
     this.files.delete(entry.file.toLowerCase())
     this.dirty.delete(entry)
   }

@@ -39,7 +39,7 @@ export interface TurnSubject {
   /** Epoch milliseconds. */
   at: number
   /** Index and cuts of the causing moment; absent on timers. */
-  moment?: { n: number; cut?: readonly string[] }
+  moment?: { n: number; cut?: readonly string[] } | undefined
   wake: (delayMs: number) => void
 }
 
@@ -100,7 +100,7 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
       instance,
       at,
       digest: voice.digest,
-      ...(moment?.cut === undefined ? {} : { cut: moment.cut }),
+      cut: moment?.cut,
       emit,
       wake: subject.wake,
     },

@@ -27,7 +27,7 @@ export interface Scene {
   at: number
   digest: (value: unknown) => string
   /** Paths the plugin cut from the moment. */
-  cut?: readonly string[]
+  cut?: readonly string[] | undefined
   /** Emits one event of this session and returns its id. */
   emit: (draft: Draft, links?: Links) => string
   /** Asks to be woken by `settle` so many milliseconds from now; a later call replaces an earlier one. */
