@@ -36,8 +36,11 @@ export function closeOpen(scene: Scene, on: JudgedOn): void {
 
 /** `session.ended`, once, after everything in it is closed (AEP-0002 §7.2). */
 export function endSession(scene: Scene, reason: "normal" | "timeout", on: JudgedOn): void {
-  if (scene.state.ended) return
+  // Whoever ends a session owes its asks their terminal first (AEP-0002 §7.2), asleep or not; what came after an
+  // earlier end is closed as well.
+  voidAsks(scene)
   closeOpen(scene, on)
+  if (scene.state.ended) return
   const { startedAt, runs } = scene.state
   scene.emit(
     {

@@ -7,7 +7,7 @@ import { RULES } from "../record-rules.ts"
 import { batch, Doors, sound } from "./doors-house.ts"
 
 const SEED = 20_261_103
-const ROUNDS = 2_000
+const ROUNDS = 10_000
 const CANARY = "canary-7f3a-"
 
 /** A small generator (mulberry32): the same numbers on every machine. */
