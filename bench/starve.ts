@@ -1,7 +1,8 @@
 /**
  * What a service that is absent, refuses, hangs or dies costs the agent: pairs of real `opencode run`, one with our
- * plugin and one with an empty plugin, in alternating order: `bun bench/starve.ts [--quick] [fault...]`. Told are the median of
- * the pairs' differences, from start to exit, and that of the fastest runs, which a busy machine disturbs least. What the agent shows meanwhile is held by `test/starve`.
+ * plugin and one with an empty plugin, in alternating order: `bun bench/starve.ts [--quick] [fault...]`. Told are the
+ * median of the pairs' differences from start to exit, and that of the fastest runs, which a busy machine disturbs
+ * least. What the agent shows meanwhile is held by `test/starve`.
  */
 import { join } from "node:path"
 import { type Child, startChild } from "../test/agent/child.ts"
@@ -22,8 +23,6 @@ const url = `http://127.0.0.1:${servicePort}`
 const quick = process.argv.includes("--quick")
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
 const pairs = quick ? 3 : 20
-const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
-const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name)
 const WIDTHS = [10, 10, 10, 10, 14, 10, 10]
 
 const stage = openStage(modelPort)
