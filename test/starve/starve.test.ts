@@ -47,7 +47,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   process.stdout.write(`requests of the plugin: ${requests.join(", ")}\n`)
-  await stage.close()
+  // Absent when it could not be opened, which is the fault to be seen then.
+  await stage?.close()
 }, TEST_MS)
 
 test("the empty plugin's run ends with 0 and shows both calls", () => {
