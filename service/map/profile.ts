@@ -42,7 +42,11 @@ const STOPPED_BY: Profile["stoppedBy"] = {
   rejected: ["The user rejected permission"],
   dismissed: ["The user dismissed this question"],
   aborted: ["Tool execution aborted", "Task cancelled", "The operation was aborted", "Aborted"],
-  userSetting: ["The user has specified a rule which prevents"],
+  // 1.18 and Kilo; 1.0.
+  userSetting: [
+    "The user has specified a rule which prevents",
+    "The user has specifically restricted access",
+  ],
 }
 
 const OPENCODE: Profile = {

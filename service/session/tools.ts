@@ -51,9 +51,19 @@ export function onToolPart(scene: Scene, part: Json): void {
       } else tellStranger(scene, part, "completed")
       return
     case "error":
-      if (open !== undefined) fail(scene, input, open, textOf(state.error) ?? "")
+      announce(scene, input, state)
+      failOpen(scene, input, textOf(state.error) ?? "")
       return
   }
+}
+
+/**
+ * A call of the run that no hook told of, though the model made it: Kilo 7.7.7 refuses a tool that the configuration
+ * withholds without a hook. What the user's own shell runs belongs to no run.
+ */
+function announce(scene: Scene, input: ToolInput, state: Json): void {
+  if (scene.state.run === undefined || scene.state.strangerCalls.get(input.callID) === "hook") return
+  onToolBefore(scene, input, { args: state.input })
 }
 
 /** Calls whose end nobody told, when their run, session or instance ends. */
@@ -81,7 +91,9 @@ function complete(scene: Scene, input: ToolInput, draft: Draft, child: string | 
   )
 }
 
-function fail(scene: Scene, input: ToolInput, open: OpenTool, error: string): void {
+function failOpen(scene: Scene, input: ToolInput, error: string): void {
+  const open = scene.state.tools.get(input.callID)
+  if (open === undefined) return
   const how = stopOf(scene.profile, error)
   // Refused without a reply on the bus: another plugin's hook decided, and no person was asked.
   closeAsksOfCall(scene, input.callID, how === "rejected" ? "auto" : "dismissed")

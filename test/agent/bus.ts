@@ -4,6 +4,9 @@
  */
 import { waitFor } from "./wait.ts"
 
+/** So many types are shown when a wait fails. */
+const LAST_SEEN = 60
+
 /** An event of the agent's bus. */
 export interface AgentEvent {
   type: string
@@ -19,16 +22,23 @@ export interface Bus {
     fits: (event: AgentEvent) => boolean,
     times?: number,
   ) => Promise<AgentEvent>
+  /** Milliseconds since the last event. */
+  quietMs: () => number
   close: () => void
 }
 
-/** Connects and resolves once the stream is open. */
+/** Connects to that address and resolves once the stream is open. */
 export async function openBus(url: string): Promise<Bus> {
   const stop = new AbortController()
   const events: AgentEvent[] = []
-  const response = await fetch(`${url}/event`, { signal: stop.signal })
-  if (!response.ok || response.body === null) throw new Error(`GET /event answered ${response.status}`)
-  void follow(response.body, events, stop.signal)
+  let last = performance.now()
+  const hear = (event: AgentEvent) => {
+    events.push(event)
+    last = performance.now()
+  }
+  const response = await fetch(url, { signal: stop.signal })
+  if (!response.ok || response.body === null) throw new Error(`the event stream answered ${response.status}`)
+  void follow(response.body, hear, stop.signal)
   return {
     seen: () => events,
     until: (what, deadlineMs, fits, times = 1) =>
@@ -36,13 +46,22 @@ export async function openBus(url: string): Promise<Bus> {
         what,
         deadlineMs,
         () => events.filter(fits)[times - 1],
-        () => `seen: ${events.map(({ type }) => type).join(" ")}`,
+        () =>
+          `last seen: ${events
+            .slice(-LAST_SEEN)
+            .map(({ type }) => type)
+            .join(" ")}`,
       ),
+    quietMs: () => performance.now() - last,
     close: () => stop.abort(),
   }
 }
 
-async function follow(body: ReadableStream<Uint8Array>, events: AgentEvent[], signal: AbortSignal) {
+async function follow(
+  body: ReadableStream<Uint8Array>,
+  hear: (event: AgentEvent) => void,
+  signal: AbortSignal,
+) {
   let rest = ""
   const decoder = new TextDecoder()
   try {
@@ -51,12 +70,12 @@ async function follow(body: ReadableStream<Uint8Array>, events: AgentEvent[], si
       const lines = rest.split("\n")
       rest = lines.pop() ?? ""
       for (const line of lines) {
-        if (line.startsWith("data: ")) events.push(readEvent(line.slice(6)))
+        if (line.startsWith("data: ")) hear(readEvent(line.slice(6)))
       }
     }
   } catch (error) {
     // The stream ends with the agent or with us; a wait that still needed it names what is missing.
-    if (!signal.aborted) events.push({ type: "driver.stream.lost", properties: { error: String(error) } })
+    if (!signal.aborted) hear({ type: "driver.stream.lost", properties: { error: String(error) } })
   }
 }
 

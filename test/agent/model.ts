@@ -9,6 +9,12 @@ import { brokenStream, chunkStream, hangingStream } from "./stream.ts"
 export interface Model {
   /** Base of the chat API, to be put into the agent's provider. */
   url: string
+  /** Base of a chat API where nobody listens. */
+  closedUrl: string
+  /** A port for an agent that wants one beside the server's. */
+  sparePort: number
+  /** A page of the web, as plain text. */
+  page: string
   /** A package registry that knows no package. */
   registry: string
   /** Chat requests so far, titles and summaries left out. */
@@ -21,9 +27,12 @@ interface ChatRequest {
   tools?: unknown[]
 }
 
+/** Other ports of the model's suite, so far after the model's own. */
+const AFTER = { spare: 7, closed: 8 }
+
 /** Starts the model on a port of the caller's suite. Throws when the port is taken. */
 export function startModel(port: number): Model {
-  /** How often the error step of a script has failed, by script. */
+  /** How often a step that fails has failed, by its place and script. */
   const failures = new Map<string, number>()
   let requests = 0
   let calls = 0
@@ -33,23 +42,26 @@ export function startModel(port: number): Model {
     const place = findScript(request.messages)
     if (place === undefined) return say("ok.")
     const steps = parseScript(place.script)
-    // Errors leave no answer behind, so the spent ones are counted here and not in the conversation.
-    const spent = steps.filter((step) => step.kind === "error" && isSpent(place.script, step.times))
-    const left = steps.filter((step) => !spent.includes(step))
+    const keyOf = (step: Step) => `${steps.indexOf(step)} ${place.script}`
+    const failed = (step: Step) => failures.get(keyOf(step)) ?? 0
+    // Failures leave no answer behind, so the spent ones are counted here and not in the conversation.
+    const left = steps.filter((step) => !("times" in step) || failed(step) < step.times)
     const step = left[place.answered]
     if (step === undefined) return say("done.")
-    if (step.kind === "error") failures.set(place.script, (failures.get(place.script) ?? 0) + 1)
+    if ("times" in step) failures.set(keyOf(step), failed(step) + 1)
     return step
   }
-  const isSpent = (script: string, times: number) => (failures.get(script) ?? 0) >= times
 
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port,
-    // A hanging answer is part of the language.
+    // A hanging answer is part of the language, and so is one that drops: no error to be shown.
     idleTimeout: 0,
+    development: false,
     fetch: async (request) => {
-      if (!new URL(request.url).pathname.endsWith("/chat/completions")) {
+      const { pathname } = new URL(request.url)
+      if (pathname === "/page") return new Response("a page\n")
+      if (!pathname.endsWith("/chat/completions")) {
         return Response.json({ error: "not found" }, { status: 404 })
       }
       const asked = (await request.json()) as ChatRequest
@@ -62,6 +74,9 @@ export function startModel(port: number): Model {
   const base = `http://127.0.0.1:${server.port}`
   return {
     url: `${base}/v1`,
+    closedUrl: `http://127.0.0.1:${port + AFTER.closed}/v1`,
+    sparePort: port + AFTER.spare,
+    page: `${base}/page`,
     registry: `${base}/registry/`,
     requests: () => requests,
     stop: () => server.stop(true),
@@ -70,13 +85,16 @@ export function startModel(port: number): Model {
 
 const say = (text: string): Step => ({ kind: "say", text, deltas: 1, finish: "stop" })
 
+/** A connection an answer: on one used before, the agent's own runtime sends the request of a cut answer again. */
+const ALONE = { connection: "close" }
+
 function answer(step: Step, newCallId: () => string): Response {
-  const headers = { "content-type": "text/event-stream" }
+  const headers = { ...ALONE, "content-type": "text/event-stream" }
   switch (step.kind) {
     case "error":
       return Response.json(
-        { error: { message: `scripted ${step.status}`, type: "scripted", code: step.status } },
-        { status: step.status, headers: step.headers },
+        { error: { message: step.message, type: "scripted", code: step.status } },
+        { status: step.status, headers: { ...ALONE, ...step.headers } },
       )
     case "hang":
       return new Response(hangingStream(), { headers })

@@ -30,7 +30,12 @@ const SETTLE_MS = 30_000
 async function record(agent: AgentVersion, scenario: Scenario): Promise<string> {
   const model = startModel(PORT.model)
   const copies = scenario.mode === "serve" ? scenario.copies : "project"
-  const sandbox = openSandbox({ agent, model, copies })
+  const sandbox = openSandbox({
+    agent,
+    model,
+    copies,
+    ...(scenario.setup === undefined ? {} : { setup: scenario.setup }),
+  })
   const receiver = startReceiver(PORT.receiver, sandbox.aepHome)
   try {
     const roles = await play(scenario, sandbox, receiver)
@@ -58,7 +63,7 @@ async function play(scenario: Scenario, sandbox: Sandbox, receiver: Receiver): P
     const roles = await scenario.drive(served, sandbox)
     await settled()
     // The end of the instance belongs to the record; a signal would end it without a word.
-    await served.call("POST", "/instance/dispose")
+    if (!receiver.moments().some(isEnd)) await served.call("POST", "/instance/dispose")
     await waitFor("end of the instance", SETTLE_MS, () => receiver.moments().some(isEnd))
     return roles
   } finally {

@@ -11,11 +11,16 @@ export interface RunResult {
 }
 
 /** Runs the agent once. Throws, after ending it, when it is not done by the deadline. */
-export async function runOnce(sandbox: Sandbox, text: string, deadlineMs: number): Promise<RunResult> {
+export async function runOnce(
+  sandbox: Sandbox,
+  text: string,
+  deadlineMs: number,
+  flags: readonly string[] = [],
+): Promise<RunResult> {
   const started = performance.now()
   const child = startChild({
     // Text with spaces as an argument reaches the model in quotes; through standard input it comes as it is.
-    command: [sandbox.binary, "run"],
+    command: [sandbox.binary, "run", ...flags],
     cwd: sandbox.project,
     env: sandbox.env,
     input: text,

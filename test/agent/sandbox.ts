@@ -5,9 +5,10 @@
  */
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { basename, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 import { agentBinary, requireTool } from "./fetch.ts"
 import type { Model } from "./model.ts"
+import { configuration, PLAIN, type Setup } from "./setup.ts"
 import type { AgentVersion } from "./versions.ts"
 
 /** The plugin as it is shipped. */
@@ -19,9 +20,17 @@ export interface Sandbox {
   home: string
   /** Real path of the project, the agent's working directory. */
   project: string
+  /** A folder outside of every project, with a file `o.txt`. */
+  outside: string
   aepHome: string
+  /** A page of the web that the agent can reach. */
+  page: string
+  /** A port of the suite for an agent that wants one beside the server's. */
+  sparePort: number
   /** The agent's whole environment. */
   env: Record<string, string>
+  /** The same home, and another project in it with that configuration; made once a name. */
+  other: (setup: Setup) => Sandbox
   /** Removes everything. */
   remove: () => void
 }
@@ -29,6 +38,8 @@ export interface Sandbox {
 export interface SandboxOptions {
   agent: AgentVersion
   model: Model
+  /** Configuration of the first project. */
+  setup?: Setup
   /** The plugin file; by default the shipped one. */
   plugin?: string
   /** Into the project's folder only, or into the user's folder as well, as a forgetful user would. */
@@ -36,53 +47,56 @@ export interface SandboxOptions {
 }
 
 /** Builds the world. Throws with the remedy when the agent or a tool it needs is missing. */
-export function openSandbox({ agent, model, plugin = DROP_IN, copies = "project" }: SandboxOptions): Sandbox {
+export function openSandbox(options: SandboxOptions): Sandbox {
+  const { agent, model, setup = PLAIN, plugin = DROP_IN, copies = "project" } = options
   const binary = agentBinary(agent)
   if (agent.features.ripgrep) requireTool("rg", `install ripgrep, which ${agent.label} needs`)
   const root = realpathSync(mkdtempSync(join(tmpdir(), "aep-agent-")))
-  const home = join(root, "home")
-  const project = join(root, "project")
-  const aepHome = join(root, "aep")
-  for (const folder of [home, project, aepHome, join(root, "tmp")]) mkdirSync(folder, { mode: 0o700 })
+  const [home, aepHome, outside] = [join(root, "home"), join(root, "aep"), join(root, "outside")]
+  for (const folder of [home, aepHome, outside, join(root, "tmp")]) mkdirSync(folder, { mode: 0o700 })
+  writeFileSync(join(outside, "o.txt"), "outside\n")
   const env = environment(agent, model, root)
+  if (copies === "both") copyPlugin(plugin, join(home, agent.globalFolder))
 
-  writeFileSync(join(project, "opencode.json"), JSON.stringify(configuration(model), null, 2))
-  writeFileSync(join(project, "notes.txt"), "alpha\nbeta\n")
-  for (const folder of [
-    join(project, agent.projectFolder),
-    ...(copies === "both" ? [join(home, agent.globalFolder)] : []),
-  ]) {
-    mkdirSync(join(folder, "plugin"), { recursive: true })
-    cpSync(plugin, join(folder, "plugin", basename(plugin)))
+  const makeProject = (name: string, wanted: Setup): string => {
+    const project = join(root, name)
+    mkdirSync(project, { mode: 0o700 })
+    writeFileSync(join(project, "opencode.json"), JSON.stringify(configuration(wanted, model), null, 2))
+    writeFileSync(join(project, "notes.txt"), "alpha\nbeta\n")
+    for (const [file, text] of Object.entries(wanted.files ?? {})) {
+      const path = join(project, agent.projectFolder, file)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+    }
+    copyPlugin(plugin, join(project, agent.projectFolder))
+    startRepository(project, env, name)
+    return project
   }
-  startRepository(project, env)
-  return {
+  const others = new Map<string, Sandbox>()
+  const sandbox: Sandbox = {
     agent,
     binary,
     home,
-    project,
+    project: makeProject("project", setup),
+    outside,
     aepHome,
+    page: model.page,
+    sparePort: model.sparePort,
     env,
+    other: (wanted) => {
+      const known = others.get(wanted.name)
+      const made = known ?? { ...sandbox, project: makeProject(`project-${wanted.name}`, wanted) }
+      others.set(wanted.name, made)
+      return made
+    },
     remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }),
   }
+  return sandbox
 }
 
-function configuration(model: Model): unknown {
-  return {
-    model: "fake/m1",
-    small_model: "fake/m1",
-    autoupdate: false,
-    share: "disabled",
-    provider: {
-      fake: {
-        npm: "@ai-sdk/openai-compatible",
-        name: "Fake",
-        options: { baseURL: model.url, apiKey: "none" },
-        models: { m1: { name: "m1", tool_call: true, limit: { context: 100_000, output: 4_000 } } },
-      },
-    },
-    permission: { bash: "ask", edit: "ask" },
-  }
+function copyPlugin(plugin: string, folder: string): void {
+  mkdirSync(join(folder, "plugin"), { recursive: true })
+  cpSync(plugin, join(folder, "plugin", basename(plugin)))
 }
 
 function environment(agent: AgentVersion, model: Model, root: string): Record<string, string> {
@@ -107,8 +121,11 @@ function environment(agent: AgentVersion, model: Model, root: string): Record<st
   }
 }
 
-/** One commit with a fixed author and date, so that the agent's project id is the same in every sandbox. */
-function startRepository(project: string, env: Record<string, string>): void {
+/**
+ * One commit with a fixed author and date: the agent takes its hash for the project's id, which is then the same in
+ * every sandbox, and another one for another project.
+ */
+function startRepository(project: string, env: Record<string, string>, name: string): void {
   const date = "2026-01-01T00:00:00Z"
   const identity = {
     GIT_AUTHOR_NAME: "dev",
@@ -122,7 +139,7 @@ function startRepository(project: string, env: Record<string, string>): void {
   for (const args of [
     ["init", "--quiet", "--initial-branch=main"],
     ["add", "notes.txt"],
-    ["commit", "--quiet", "--message=start"],
+    ["commit", "--quiet", `--message=${name === "project" ? "start" : name}`],
   ]) {
     const done = Bun.spawnSync([git, ...args], { cwd: project, env: { ...env, ...identity } })
     if (done.exitCode !== 0) throw new Error(`git ${args.join(" ")}: ${done.stderr.toString().trim()}`)

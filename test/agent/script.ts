@@ -6,9 +6,9 @@
  *   SAY: text                    an answer that ends  SAY*20: text      the same in 20 deltas
  *   LENGTH: text                 cut short by length  THINK: text       reasoning in front of the next step
  *   ERR: 429 times=2 retry-after-ms=50                HANG:             no answer, ever
- *   CUT: text                    a delta, then the connection drops
+ *   ERR: 400 because it is long  an error's message   CUT: text         a delta, then the connection drops
  *
- * After its last step a script answers `done.`; a message without a step is answered with `ok.`.
+ * An error comes for ever unless `times` says otherwise, a cut comes once. After its last step a script answers `done.`; a message without a step is answered with `ok.`.
  */
 
 export interface ToolCall {
@@ -20,9 +20,9 @@ export interface ToolCall {
 export type Step =
   | { kind: "calls"; calls: ToolCall[]; thought?: string }
   | { kind: "say"; text: string; deltas: number; finish: "stop" | "length"; thought?: string }
-  | { kind: "error"; status: number; times: number; headers: Record<string, string> }
+  | { kind: "error"; status: number; times: number; headers: Record<string, string>; message: string }
   | { kind: "hang" }
-  | { kind: "cut"; text: string }
+  | { kind: "cut"; text: string; times: number }
 
 const LINE = /^(RUN|AND|SAY|LENGTH|THINK|ERR|HANG|CUT)(?:\*(\d+))?:\s?(.*)$/
 
@@ -61,7 +61,7 @@ function parseStep(word: string, rest: string, count: number, thought: { thought
     case "ERR":
       return parseError(rest)
     case "CUT":
-      return { kind: "cut", text: rest }
+      return { kind: "cut", text: rest, times: 1 }
     default:
       return { kind: "hang" }
   }
@@ -74,7 +74,8 @@ function parseCall(rest: string): ToolCall {
 }
 
 function parseError(rest: string): Step {
-  const [status = "500", ...options] = rest.split(/\s+/)
+  const [facts = "", reason] = rest.split(" because ")
+  const [status = "500", ...options] = facts.split(/\s+/)
   const headers: Record<string, string> = {}
   let times = Number.POSITIVE_INFINITY
   for (const option of options) {
@@ -82,7 +83,7 @@ function parseError(rest: string): Step {
     if (name === "times") times = Number(value)
     else headers[name] = value
   }
-  return { kind: "error", status: Number(status), times, headers }
+  return { kind: "error", status: Number(status), times, headers, message: reason ?? `scripted ${status}` }
 }
 
 /** A message of a chat request, as far as a script looks at it. */

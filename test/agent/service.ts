@@ -43,7 +43,7 @@ export interface Service {
     deadlineMs: number,
     fits: (events: LoggedEvent[]) => boolean,
   ) => Promise<LoggedEvent[]>
-  /** SIGTERM; what the service printed. Throws when it did not end with 0. */
+  /** SIGTERM, once; all that the service printed. Throws when it did not end with 0. */
   stop: () => Promise<string>
 }
 
@@ -100,7 +100,7 @@ export async function startService(
     stop: async () => {
       const code = await child.stop()
       if (code !== 0) throw new Error(`the service ended with ${code}\n${output()}`)
-      return output()
+      return `${child.stdout()}\n${child.stderr()}`
     },
   }
 }

@@ -1,4 +1,5 @@
 /** The bytes of the model's answers: chat completion chunks as server-sent events, whole, cut or never coming. */
+import { setTimeout as pause } from "node:timers/promises"
 import type { Step } from "./script.ts"
 
 type Whole = Extract<Step, { kind: "calls" | "say" }>
@@ -41,13 +42,19 @@ function deltaOf(text: string, index: number, deltas: number): string {
   return deltas === 1 ? text : `${index === 0 ? "" : " "}${text} ${index + 1}`
 }
 
+/** Until then the head and the delta are with the agent; an earlier drop would look like no answer at all. */
+const BEFORE_CUT_MS = 50
+
 /** One delta, then the connection drops without an end. */
 export function brokenStream(text: string): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => {
       controller.enqueue(encode(chunk({ role: "assistant", content: text })))
     },
-    pull: (controller) => controller.error(new Error("scripted cut")),
+    pull: async (controller) => {
+      await pause(BEFORE_CUT_MS)
+      controller.error(new Error("scripted cut"))
+    },
   })
 }
 

@@ -25,7 +25,7 @@ export interface Tui {
 }
 
 /** Starts the TUI and waits until it takes input. Throws with the remedy when tmux is missing. */
-export async function startTui(sandbox: Sandbox): Promise<Tui> {
+export async function startTui(sandbox: Sandbox, flags: readonly string[] = []): Promise<Tui> {
   const program = requireTool("tmux", "install tmux, which the TUI scenarios drive")
   requireTool("timeout", "install coreutils")
   const socket = `aep-${process.pid}`
@@ -52,6 +52,7 @@ export async function startTui(sandbox: Sandbox): Promise<Tui> {
     "--foreground",
     `${LIFE_S}`,
     sandbox.binary,
+    ...flags,
   )
   if (started.exitCode !== 0) throw new Error(`tmux: ${started.stderr.toString().trim()}`)
   const untilScreen = async (shown: RegExp, deadlineMs: number) => {

@@ -25,6 +25,8 @@ export interface AgentVersion {
 
 /** What a scenario has to know of an agent. */
 export interface Features {
+  /** The 1.0 line: fewer rules, an ask rejected alone, no word for the model, errors at once where later ones retry. */
+  legacy: boolean
   /** Has the question tool in `serve`. */
   question: boolean
   /** The route that answers an ask: by request id alone, or below its session. */
@@ -33,15 +35,21 @@ export interface Features {
   dismissal?: "failed" | "completed"
   /** Exit code of a `run` that rejected an ask by itself; absent where it shows a prompt and waits. */
   runRejects?: number
+  /** Has a tool of its own, `invalid`, for calls of a tool that is not there; a call just fails without it. */
+  hasInvalid: boolean
+  /** The error of a run whose answer was cut in the middle; absent where the agent tries again. */
+  cutError?: "APIError" | "UnknownError"
   /** Needs `rg` on the PATH, since it would fetch it otherwise. */
   ripgrep: boolean
 }
 
 const current: Features = {
+  legacy: false,
   question: true,
   reply: "permission",
   dismissal: "failed",
   runRejects: 0,
+  hasInvalid: true,
   ripgrep: false,
 }
 
@@ -70,13 +78,20 @@ export const AGENTS: readonly AgentVersion[] = [
     ...openCode,
     version: "1.0.185",
     label: "1.0.185",
-    features: { question: false, reply: "session", ripgrep: true },
+    features: {
+      legacy: true,
+      question: false,
+      reply: "session",
+      hasInvalid: true,
+      cutError: "UnknownError",
+      ripgrep: true,
+    },
   },
   {
     ...kilo,
     version: "7.7.7",
     label: "kilo-7.7.7",
-    features: { ...current, dismissal: "completed", runRejects: 1 },
+    features: { ...current, dismissal: "completed", runRejects: 1, hasInvalid: false, cutError: "APIError" },
   },
 ]
 

@@ -10,7 +10,7 @@ import { isOn, type Scenario } from "../agent/scenario.ts"
 import { SCENARIOS } from "../agent/scenarios.ts"
 import { AGENTS, type AgentVersion } from "../agent/versions.ts"
 import { replaySteps } from "../replay.ts"
-import { digestLog } from "./digest.ts"
+import { digestRoles, expectedRoles, instancesApart } from "./digest.ts"
 
 const pairs = AGENTS.flatMap((agent) =>
   SCENARIOS.filter((scenario) => isOn(scenario, agent)).map((scenario): [string, AgentVersion, Scenario] => [
@@ -35,10 +35,9 @@ describe("a recording replayed gives the log that its scenario expects", () => {
     expect(steps.length).toBe(moments.length)
     const { events, refused } = replaySteps(steps)
     expect(refused).toEqual([])
-    const logs = Object.entries(header.sessions).map(([role, session]) => [
-      role,
-      digestLog(events.get(session) ?? [], header.sessions),
-    ])
-    expect(Object.fromEntries(logs)).toEqual(scenario.expected(agent))
+    const eventsOf = (session: string) => events.get(session) ?? []
+    expect(digestRoles(scenario, agent, header.sessions, eventsOf)).toEqual(expectedRoles(scenario, agent))
+    const instances = instancesApart(scenario, header.sessions, eventsOf)
+    expect(new Set(instances).size).toBe(instances.length)
   })
 })

@@ -1,20 +1,6 @@
 /** Ends other than well, and what is no turn at all: errors, aborts, deletes, copies, compaction, a user's shell. */
 import type { ServeScenario } from "../scenario.ts"
-import type { Served } from "../serve.ts"
-import { AGENT_MS, begin, idle, START } from "./steps.ts"
-
-/** Waits until the model was asked for an answer it will never give. */
-async function answering(agent: Served, session: string): Promise<void> {
-  const isAnswer = (info: unknown) => {
-    const { role, sessionID } = (info ?? {}) as { role?: unknown; sessionID?: unknown }
-    return role === "assistant" && sessionID === session
-  }
-  await agent.bus.until(
-    `answer in ${session}`,
-    AGENT_MS,
-    ({ type, properties }) => type === "message.updated" && isAnswer(properties.info),
-  )
-}
+import { AGENT_MS, answering, begin, idle, START } from "./steps.ts"
 
 /** See the titles. */
 export const ENDS: readonly ServeScenario[] = [

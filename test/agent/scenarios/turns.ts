@@ -1,6 +1,6 @@
 /** Turns that go well or fail inside: an answer, tools, todos, a sub-agent, a provider that recovers. */
 import type { ServeScenario } from "../scenario.ts"
-import { AGENT_MS, begin, call, idle, read, START } from "./steps.ts"
+import { begin, call, childOf, idle, read, START } from "./steps.ts"
 
 const todo = (id: string, content: string, status: string) => ({ id, content, status, priority: "high" })
 const dug = [todo("1", "dig", "in_progress"), todo("2", "fill", "pending")]
@@ -85,14 +85,9 @@ export const TURNS: readonly ServeScenario[] = [
       const prompt = `${read(`${project}/notes.txt`)}\nSAY: seen`
       const task = call("task", { description: "look", prompt, subagent_type: "general" })
       const main = await begin(agent, "delegate", `${task}\nSAY: thanks`)
-      const parentOf = (info: unknown) => (info as { parentID?: unknown } | undefined)?.parentID
-      const made = await agent.bus.until(
-        `child of ${main}`,
-        AGENT_MS,
-        ({ type, properties }) => type === "session.created" && parentOf(properties.info) === main,
-      )
+      const child = await childOf(agent, main)
       await idle(agent, main)
-      return { main, child: (made.properties.info as { id: string }).id }
+      return { main, child }
     },
     expected: () => ({
       main: [
