@@ -973,7 +973,7 @@ function createUplink({ link, drops, pace, header, now, random }) {
       retry?.();
       retry = undefined;
       const hanging = sentAt !== undefined && now() - sentAt >= pace.flushSilenceMs;
-      const healthy = breaker.connected && breaker.failures === 0 && !hanging;
+      const healthy = breaker.failures === 0 && !hanging;
       let over = false;
       const drain = async () => {
         await running;

@@ -160,7 +160,8 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
       retry?.()
       retry = undefined
       const hanging = sentAt !== undefined && now() - sentAt >= pace.flushSilenceMs
-      const healthy = breaker.connected && breaker.failures === 0 && !hanging
+      // A service that was never slow to answer is given its time, also where it had no time to answer yet.
+      const healthy = breaker.failures === 0 && !hanging
       let over = false
       const drain = async () => {
         await running

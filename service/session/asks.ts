@@ -25,9 +25,6 @@ const RESPOND_VIA = ["oob"]
 /** A reply that settles other asks along with its own reaches them within a millisecond (surface.md §6). */
 const FAN_OUT_MS = 50
 
-/** `opencode run` refuses an ask by itself about 5 ms after it (surface.md §6); no person answers so fast. */
-const HOST_ANSWER_MS = 100
-
 /** A permission ask, in whichever family it comes first; its twins say nothing new. */
 export function onAsk(scene: Scene, value: Json): void {
   const ask = readAsk(value)
@@ -81,8 +78,9 @@ export function onReply(scene: Scene, properties: Json): void {
     resolve(scene, ask, "auto", ask.eventId)
     return
   }
-  if (reply !== undefined) scene.state.lastReply = { at: scene.at, reply }
-  const byHost = scene.instance.mode === "run" && scene.at - ask.at <= HOST_ANSWER_MS
+  // `run` from 1.18 on has no dialog and nothing listens in it: it answers every ask itself (surface.md §6). 1.0, which
+  // spells the id in its own way, shows a prompt there.
+  const byHost = scene.instance.mode === "run" && properties.requestID !== undefined
   answer(scene, ask, reply === undefined ? {} : { option: reply }, byHost ? "host" : undefined)
 }
 

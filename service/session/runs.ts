@@ -8,7 +8,7 @@ import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
 import { voidAsks } from "./asks.ts"
 import type { Scene } from "./scene.ts"
-import { rememberMember } from "./state.ts"
+import { type OpenRun, rememberMember } from "./state.ts"
 import { abortTools } from "./tools.ts"
 import { type JudgedOn, judgeRun } from "./verdict.ts"
 
@@ -42,7 +42,10 @@ function meetUserMessage(
   const { state } = scene
   if (state.seenMessages.has(message)) return
   const { run } = state
-  if (run !== undefined && run.idleAt === undefined) {
+  // A process that vanished with its last words unsaid (1.0 has no goodbye) is followed by another in the same session:
+  // an answer that was whole then ended its run.
+  const isTakenOver = run !== undefined && state.instance !== scene.instance.id && isAnswered(run)
+  if (run !== undefined && run.idleAt === undefined && !isTakenOver) {
     // A prompt queued behind the one being worked on: both are answered in one run (surface.md §5).
     if (isPrompt) sayQueued(scene, message)
     else rememberMember(state.seenMessages, message)
@@ -55,6 +58,10 @@ function meetUserMessage(
   if (run !== undefined) settleRun(scene, "next-prompt")
   if (isPrompt) openRun(scene, message, prompt)
   else state.candidate = { message, at: scene.at }
+}
+
+function isAnswered(run: OpenRun): boolean {
+  return [...run.messages.values()].at(-1)?.finish === "stop"
 }
 
 function sayQueued(scene: Scene, message: string): void {

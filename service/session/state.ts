@@ -36,7 +36,7 @@ export interface SessionState {
   todoCounter: number
   /** Hint: a user message that may turn out to be a prompt (truth rule 1). */
   candidate?: { message: string; at: number }
-  /** Hint: the last reply seen, to tell a person's answer from what it took along. */
+  /** The last answer to an ask, to tell a person's from what it took along. */
   lastReply?: { at: number; reply: string }
   /** Calls whose parts are no news: `hook` where one announced the call, else (hint) the status last told of a call
    *  met in parts only, bounded. */

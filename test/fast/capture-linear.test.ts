@@ -72,7 +72,7 @@ const UNITS = [
 const KIB = 1024
 /** A square would take 64 times as long for the second as for the first; a line takes eight, and noise less than four times that. */
 const LENGTHS = [24 * KIB, 192 * KIB] as const
-const MAX_RATIO = 32
+const MAX_RATIO = 40
 /** Below this the clock, not the rule, is measured. */
 const FLOOR_MS = 0.25
 /** A measurement that the machine disturbed is taken again; a square stays one. */

@@ -401,11 +401,12 @@ describe("an ask gets one terminal", () => {
     ])
   })
 
-  test("answered within 100 ms in a one-shot run, the host answered; elsewhere a person", () => {
-    const told = (ms: number): Told[] => [asked("per_1"), [replied("per_1", "reject"), ms]]
-    expect(rows(told(5), S, "run")[2]).toContain("by=host")
-    expect(rows(told(101), S, "run")[2]).not.toContain("by=host")
-    expect(rows(told(5), S, "tui")[2]).not.toContain("by=host")
+  test("answered in a one-shot run, the host answered; elsewhere, and in 1.0's run, a person", () => {
+    const told: Told[] = [asked("per_1"), [replied("per_1", "reject"), 5]]
+    expect(rows(told, S, "run")[2]).toContain("by=host")
+    expect(rows(told, S, "tui")[2]).not.toContain("by=host")
+    const legacy = bus("permission.replied", { sessionID: S, permissionID: "per_1", response: "reject" })
+    expect(rows([asked("per_1"), [legacy, 5]], S, "run")[2]).not.toContain("by=host")
   })
 
   test("a question's own words are not told, its choices are", () => {
