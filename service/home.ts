@@ -8,6 +8,7 @@ import {
   chmodSync,
   constants,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -48,12 +49,19 @@ export function homePaths(root: string): HomePaths {
 export function prepareHome(root: string): string | undefined {
   try {
     mkdirSync(root, { recursive: true, mode: 0o700 })
-    chmodSync(root, 0o700)
+    if (isOurs(root)) chmodSync(root, 0o700)
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
     return `AEP_HOME ${root} cannot be used (${faultOf(error)}); make it a folder this user may write, or set AEP_HOME to another`
   }
+}
+
+/** A folder with other things in it (a whole home, the root of a disk) was pointed at by mistake or on purpose: its mode
+ *  is not ours to change. What we put into it is closed by itself. */
+function isOurs(root: string): boolean {
+  const names = readdirSync(root)
+  return names.length === 0 || names.includes("token") || names.includes("opencode-aep.db")
 }
 
 /** Reads or makes the secrets. A value given by the operator wins over the kept one and is not written to `token`. */

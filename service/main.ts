@@ -89,7 +89,7 @@ function start(config: Config): void {
   }
   const startedAt = Date.now()
   const app = createApp({
-    policy: () => policy,
+    policy,
     moments: {
       credential: Buffer.from(secrets.doorCredential),
       maxBody: config.maxBody,

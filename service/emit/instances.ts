@@ -75,6 +75,12 @@ export class Instances {
     )
   }
 
+  /** Instances whose lease holds, and sessions they speak for. */
+  get population(): { instances: number; sessions: number } {
+    const live = this.all().filter((one) => one.lapsedAt === undefined)
+    return { instances: live.length, sessions: live.reduce((sum, one) => sum + one.sessions.size, 0) }
+  }
+
   /** Leases that ran out by `now`. */
   overdue(now: number): LiveInstance[] {
     return this.all().filter((live) => live.lapsedAt === undefined && now - live.renewedAt >= LEASE_MS)

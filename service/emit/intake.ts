@@ -123,8 +123,7 @@ export class Intake {
 
   /** Instances whose lease holds, and sessions they speak for. */
   get population(): { instances: number; sessions: number } {
-    const live = this.instances.all().filter((one) => one.lapsedAt === undefined)
-    return { instances: live.length, sessions: live.reduce((sum, one) => sum + one.sessions.size, 0) }
+    return this.instances.population
   }
 
   /** The last batch of an instance that is gone, resent because our answer was lost: it must not come alive again. */

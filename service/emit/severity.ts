@@ -37,17 +37,10 @@ const core: ReadonlyMap<string, Severity> = new Map(Object.entries(CORE_SEVERITY
 const vendor: ReadonlyMap<string, Severity> = new Map(Object.entries(VENDOR_SEVERITY))
 
 /**
- * The severity of a type where its draft names none. Takes the type alone: an `agent.health` that is `degraded`
- * or `failing` must name its own (`healthSeverity`).
+ * The severity of a type where its draft names none. Takes the type alone: an `agent.health` that is not `ok` must
+ * name its own.
  */
 export function severityOf(type: string): Severity {
   if (!type.startsWith("x.")) return core.get(type) ?? DEFAULT_SEVERITY
   return vendor.get(type.slice(type.indexOf(".", 2) + 1)) ?? VENDOR_DEFAULT
-}
-
-/** The severity of `agent.health` by its `status` (AEP-0002 §4.2). */
-export const healthSeverity: Readonly<Record<"ok" | "degraded" | "failing", Severity>> = {
-  ok: "info",
-  degraded: "warning",
-  failing: "error",
 }

@@ -8,8 +8,7 @@ import { type HealthDoor, healthDoor } from "./health.ts"
 import { type MomentsDoor, momentsDoor } from "./moments.ts"
 
 export interface Doors {
-  /** Read at each request: the port is known only after listening. */
-  policy: () => GuardPolicy
+  policy: GuardPolicy
   moments: MomentsDoor
   health: HealthDoor
   /** Told of a fault inside a door; gets no content. */
@@ -23,7 +22,7 @@ export function createApp(doors: Doors): Hono {
   const guarded =
     (open: (request: Request) => Response | Promise<Response>) =>
     ({ req: { raw } }: Context): Response | Promise<Response> => {
-      const refusal = judgeOrigin(raw.headers, doors.policy())
+      const refusal = judgeOrigin(raw.headers, doors.policy)
       return refusal === undefined ? open(raw) : refuse(refusal)
     }
   app.post(

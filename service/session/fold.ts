@@ -112,9 +112,6 @@ const STEPS: Readonly<Record<string, Step>> = {
   "attention.answered": (state, event) => {
     const reply = textOf(objectOf(event.data.answer).option)
     if (reply !== undefined) state.lastReply = { at: event.time, reply }
-    for (const ask of state.asks.values()) {
-      if (ask.eventId === event.subject) ask.answeredEventId = event.id
-    }
   },
   "attention.resolved": closeAsk((data) => (data.resolution === "dismissed" ? "void" : "settled")),
   "attention.timeout": closeAsk(() => "void"),

@@ -8,9 +8,9 @@ import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
 import { voidAsks } from "./asks.ts"
 import type { Scene } from "./scene.ts"
-import { type OpenRun, rememberMember } from "./state.ts"
+import { rememberMember } from "./state.ts"
 import { abortTools } from "./tools.ts"
-import { type JudgedOn, judgeRun } from "./verdict.ts"
+import { type JudgedOn, judgeRun, lastAnswer } from "./verdict.ts"
 
 /** How long after idle the last words on a run may still arrive: 20-300 ms were seen (surface.md §7). */
 export const VERDICT_DELAY_MS = 500
@@ -44,7 +44,8 @@ function meetUserMessage(
   const { run } = state
   // A process that vanished with its last words unsaid (1.0 has no goodbye) is followed by another in the same session:
   // an answer that was whole then ended its run.
-  const isTakenOver = run !== undefined && state.instance !== scene.instance.id && isAnswered(run)
+  const isTakenOver =
+    run !== undefined && state.instance !== scene.instance.id && lastAnswer(run)?.finish === "stop"
   if (run !== undefined && run.idleAt === undefined && !isTakenOver) {
     // A prompt queued behind the one being worked on: both are answered in one run (surface.md §5).
     if (isPrompt) sayQueued(scene, message)
@@ -58,10 +59,6 @@ function meetUserMessage(
   if (run !== undefined) settleRun(scene, "next-prompt")
   if (isPrompt) openRun(scene, message, prompt)
   else state.candidate = { message, at: scene.at }
-}
-
-function isAnswered(run: OpenRun): boolean {
-  return [...run.messages.values()].at(-1)?.finish === "stop"
 }
 
 function sayQueued(scene: Scene, message: string): void {

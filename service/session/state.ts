@@ -89,7 +89,6 @@ export interface OpenAsk {
   callID?: string
   /** Hint: questions to read the agent's answer by, their labels as digests; absent after a rebuild from the log. */
   fields?: readonly QuestionField[]
-  answeredEventId?: string
 }
 
 /** State of a session nothing is known of. */

@@ -35,7 +35,7 @@ export function judgeRun(run: OpenRun, on: JudgedOn, now: number): Draft {
 }
 
 /** The last assistant message that answers the prompt; a compaction's summary answers nothing. */
-function lastAnswer(run: OpenRun): MessageEvidence | undefined {
+export function lastAnswer(run: OpenRun): MessageEvidence | undefined {
   let last: MessageEvidence | undefined
   for (const message of run.messages.values()) if (!message.compaction) last = message
   return last

@@ -29,10 +29,10 @@ export class Doors {
   constructor(maxBody = MAX_BODY) {
     const { house } = this
     this.app = createApp({
-      policy: () => ({
+      policy: {
         hosts: ownHosts("127.0.0.1", 8390, ["aep.example.org"]),
         origins: new Set(["https://console.example.org"]),
-      }),
+      },
       moments: {
         credential: Buffer.from(CREDENTIAL),
         maxBody,

@@ -1,6 +1,6 @@
 /** The severity table: every entry names a type that exists, and the machinery stays below what people read. */
 import { describe, expect, test } from "bun:test"
-import { CORE_SEVERITY, healthSeverity, severityOf, VENDOR_SEVERITY } from "../../service/emit/severity.ts"
+import { CORE_SEVERITY, severityOf, VENDOR_SEVERITY } from "../../service/emit/severity.ts"
 import { isAtLeast, isRegistered, registry } from "../../shared/aep.ts"
 
 describe("severity by type", () => {
@@ -34,9 +34,5 @@ describe("severity by type", () => {
   test("a name on the prototype is no row", () => {
     expect(severityOf("constructor")).toBe("info")
     expect(severityOf("x.opencode.constructor")).toBe("debug")
-  })
-
-  test("health worsens with its status", () => {
-    expect(healthSeverity).toEqual({ ok: "info", degraded: "warning", failing: "error" })
   })
 })

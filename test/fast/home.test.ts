@@ -50,6 +50,13 @@ test("a home that others could enter is closed", () => {
   expect(mode(root)).toBe("700")
 })
 
+test("a folder that holds other things keeps its mode", () => {
+  writeFileSync(join(root, "letter.txt"), "")
+  chmodSync(root, 0o755)
+  expect(prepareHome(root)).toBeUndefined()
+  expect(mode(root)).toBe("755")
+})
+
 test("a home that is a file is refused with what to do", () => {
   const file = join(root, "file")
   writeFileSync(file, "")
