@@ -3,13 +3,13 @@
  * Exit codes: 0 after a clean stop, 2 when it cannot start, with one line that says what to do.
  */
 import { homedir, hostname } from "node:os"
-import { monotonicFactory } from "ulid"
 import manifest from "../package.json" with { type: "json" }
 import { digestOf } from "./capture/digest.ts"
 import { createRedactor } from "./capture/redact.ts"
 import { SERVICE_HELP } from "./cli/service-help.ts"
 import { type Config, readConfig } from "./config.ts"
 import { Emitter } from "./emit/emitter.ts"
+import { createIds } from "./emit/ids.ts"
 import { Intake } from "./emit/intake.ts"
 import { sessionFolding } from "./emit/logged.ts"
 import { openLedger } from "./emit/open.ts"
@@ -62,12 +62,12 @@ function start(config: Config): void {
     complain(`AEP_REDACT_NAMES: entry ${at} is no variable of this process; nothing is hidden for it`)
   }
 
-  const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
+  const sha256Hex = (text: string): string => Bun.CryptoHasher.hash("sha256", text, "hex")
   const emitter = new Emitter(
     ledger,
     {
       host: hostname() || "localhost",
-      newId: monotonicFactory(),
+      newId: createIds(Date.now),
       digest: (value) => digestOf(value, sha256Hex),
       ceilings,
       redactor,

@@ -212,7 +212,8 @@ function checkAttributes(parts: EnvelopeParts): Refusal | undefined {
 
 function checkExtensions(extensions: EnvelopeParts["extensions"]): Refusal | undefined {
   if (extensions === undefined) return undefined
-  for (const [name, value] of Object.entries(extensions)) {
+  for (const name of Object.keys(extensions)) {
+    const value = extensions[name]
     if (!EXTENSION_NAME.test(name)) {
       return refuse("ill-formed", name, "name an extension with 1 to 20 lower-case letters and digits")
     }

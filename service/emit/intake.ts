@@ -20,6 +20,8 @@ import type { Timers } from "./shelf.ts"
 
 /** A batch whose shell was checked at the door; each moment is judged on its own by `read`. */
 export interface Batch {
+  /** No moment of it can nest too deep; handed on to `read`. */
+  isShallow?: boolean
   instance: LiveInstance["instance"]
   first: number
   dropped: Record<string, number> | undefined
@@ -33,7 +35,11 @@ export interface IntakeParts {
   now: () => number
   timers: Timers
   /** Checks one moment; `fallback` is its index if it has none. */
-  read: (value: unknown, fallback: number) => { moment: Moment } | { rejection: Rejection }
+  read: (
+    value: unknown,
+    fallback: number,
+    isShallow?: boolean,
+  ) => { moment: Moment } | { rejection: Rejection }
   /** Told of a moment that could not be applied: a fault of ours. */
   onFault: (error: unknown) => void
 }
@@ -93,7 +99,7 @@ export class Intake {
     const rejected: Rejection[] = []
     this.tellDropped(live, batch)
     batch.moments.forEach((value, offset) => {
-      const read = this.parts.read(value, batch.first + offset)
+      const read = this.parts.read(value, batch.first + offset, batch.isShallow)
       const n = "moment" in read ? read.moment.n : read.rejection.n
       if (n < next) {
         this.counts.repeated += 1

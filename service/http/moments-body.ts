@@ -76,14 +76,20 @@ export const momentSchema = v.variant("kind", [
 
 /** A batch whose shell is sound; its moments still have to be judged one by one. */
 export interface Shell {
+  /** The body was too short to nest beyond the bound, so nobody has to look. */
+  isShallow: boolean
   instance: Instance
   first: number
   dropped: Record<string, number> | undefined
   moments: readonly unknown[]
 }
 
-/** The shell of a batch, or what is wrong with it. */
-export function readShell(body: unknown, maxBatch: number): { shell: Shell } | { fault: string } {
+/** The shell of a batch whose text had `length` characters, or what is wrong with it. */
+export function readShell(
+  body: unknown,
+  length: number,
+  maxBatch: number,
+): { shell: Shell } | { fault: string } {
   const result = isSoundShell(body, PROFILES)
     ? { success: true as const, output: body as v.InferOutput<typeof shellSchema> }
     : v.safeParse(shellSchema, body)
@@ -92,15 +98,22 @@ export function readShell(body: unknown, maxBatch: number): { shell: Shell } | {
   if (moments.length > maxBatch) {
     return { fault: `moments: more than ${maxBatch} in one request; send them in several` }
   }
-  return { shell: { instance: instance as Instance, first, dropped, moments } }
+  // Each level takes a bracket to open and one to close.
+  const isShallow = length < 2 * MAX_LEVELS
+  return { shell: { isShallow, instance: instance as Instance, first, dropped, moments } }
 }
 
-/** One moment, or why it is refused. `fallback` is the index to report when it has none of its own. */
-export function readMoment(value: unknown, fallback: number): { moment: Moment } | { rejection: Rejection } {
+/** One moment, or why it is refused. `fallback` is the index to report when it has none of its own; `isShallow` spares
+ *  the walk through a moment that cannot be too deep. */
+export function readMoment(
+  value: unknown,
+  fallback: number,
+  isShallow = false,
+): { moment: Moment } | { rejection: Rejection } {
   const result = isSoundMoment(value)
     ? { success: true as const, output: value as v.InferOutput<typeof momentSchema> }
     : v.safeParse(momentSchema, value)
-  if (result.success && isDeeper(value, MAX_LEVELS)) {
+  if (result.success && !isShallow && isDeeper(value, MAX_LEVELS)) {
     return { rejection: { n: result.output.n, reason: `body: expected at most ${MAX_LEVELS} levels` } }
   }
   if (result.success) {

@@ -19,31 +19,34 @@ export interface MomentsDoor {
 const REMEDY =
   "show the door credential derived from the key in plugin.json (AEP_HOME); it changes with the key"
 
-const UTF8 = new TextDecoder()
-
 /** Handles one request. */
 export async function momentsDoor(request: Request, door: MomentsDoor): Promise<Response> {
   const refusal =
     judgeBearer(request.headers, door.credential, REMEDY) ?? judgeBody(request.headers, door.maxBody)
   if (refusal !== undefined) return refuse(refusal)
-  const bytes = await readBytes(request)
-  if (bytes === undefined) return badRequest("the body ended before it was whole")
+  const text = await readText(request)
+  if (text === undefined) return badRequest("the body ended before it was whole")
   // A chunked body declares no length.
-  if (bytes.byteLength > door.maxBody) return refuse(tooLarge(door.maxBody))
-  const body = parseJson(UTF8.decode(bytes))
+  if (isLonger(text, door.maxBody)) return refuse(tooLarge(door.maxBody))
+  const body = parseJson(text)
   if (body === undefined) return badRequest("the body is not JSON")
-  const read = readShell(body.value, door.maxBatch)
+  const read = readShell(body.value, text.length, door.maxBatch)
   if ("fault" in read) return badRequest(read.fault)
   return Response.json(door.apply(read.shell), { status: 202 })
 }
 
-async function readBytes(request: Request): Promise<ArrayBuffer | undefined> {
+async function readText(request: Request): Promise<string | undefined> {
   try {
-    return await request.arrayBuffer()
+    return await request.text()
   } catch {
     // The sender went away: no fault of ours, and nobody is left to be answered.
     return undefined
   }
+}
+
+/** Whether a text takes more bytes than the bound. No character takes more than three a unit, so few are counted. */
+function isLonger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes
 }
 
 /** The error text of the parser quotes the input, so it is not passed on. */
