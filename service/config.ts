@@ -5,6 +5,8 @@
  */
 import { parseArgs } from "node:util"
 import { type CaptureConfig, readCapture } from "./config-capture.ts"
+import { type HubConfig, type RelayConfig, readHub, readRelay } from "./config-hub.ts"
+import { type Named, origins, publicHosts, secret, wholeNumber } from "./config-values.ts"
 
 export interface Config {
   /** Absolute path of the state folder. */
@@ -21,9 +23,13 @@ export interface Config {
   key: string | undefined
   /** How much may be told, and what is hidden. */
   capture: CaptureConfig
+  /** Who may watch, and how much the embedded endpoint keeps. */
+  hub: HubConfig
+  /** Where events are forwarded to; absent = nowhere. */
+  relay: RelayConfig | undefined
   /** Largest request body, bytes. */
   maxBody: number
-  /** Most moments in one request. */
+  /** Most moments or events in one request. */
   maxBatch: number
 }
 
@@ -50,31 +56,30 @@ export function readConfig(
   if (parsed.version === true) return { kind: "version" }
 
   const faults: string[] = []
-  const pick = (flag: string | undefined, flagName: string, variable: string): Named | undefined => {
-    if (flag !== undefined) return { name: flagName, value: flag }
+  const pick = (variable: string): Named | undefined => {
     const value = env[variable]
     return value === undefined || value === "" ? undefined : { name: variable, value }
   }
+  const pickFlag = (value: string | undefined, name: string, variable: string): Named | undefined =>
+    value === undefined ? pick(variable) : { name, value }
 
+  const host = loopbackHost(pickFlag(parsed.host, "--host", "AEP_OPENCODE_HOST"), faults)
   const config: Config = {
-    home: homePath(pick(parsed.home, "--home", "AEP_HOME"), userHome, faults),
-    host: loopbackHost(pick(parsed.host, "--host", "AEP_OPENCODE_HOST"), faults),
-    port: wholeNumber(pick(parsed.port, "--port", "AEP_OPENCODE_PORT"), DEFAULT_PORT, 1, 65_535, faults),
-    publicHosts: publicHosts(pick(undefined, "", "AEP_PUBLIC_URL"), faults),
-    allowedOrigins: origins(pick(undefined, "", "AEP_ALLOWED_ORIGINS"), faults),
-    token: secret(pick(undefined, "", "AEP_TOKEN"), faults),
-    key: secret(pick(undefined, "", "AEP_OPENCODE_KEY"), faults),
+    home: homePath(pickFlag(parsed.home, "--home", "AEP_HOME"), userHome, faults),
+    host,
+    port: wholeNumber(pickFlag(parsed.port, "--port", "AEP_OPENCODE_PORT"), DEFAULT_PORT, 1, 65_535, faults),
+    publicHosts: publicHosts(pick("AEP_PUBLIC_URL"), faults),
+    allowedOrigins: origins(pick("AEP_ALLOWED_ORIGINS"), faults),
+    token: secret(pick("AEP_TOKEN"), MIN_SECRET, faults),
+    key: secret(pick("AEP_OPENCODE_KEY"), MIN_SECRET, faults),
     capture: readCapture(env, faults),
-    maxBody: wholeNumber(pick(undefined, "", "AEP_MAX_BODY"), DEFAULT_MAX_BODY, 1024, 2 ** 31 - 1, faults),
-    maxBatch: wholeNumber(pick(undefined, "", "AEP_MAX_BATCH"), DEFAULT_MAX_BATCH, 1, 1_000_000, faults),
+    hub: readHub(pick, LOOPBACK.includes(host), faults),
+    relay: readRelay(pick, faults),
+    maxBody: wholeNumber(pick("AEP_MAX_BODY"), DEFAULT_MAX_BODY, 1024, 2 ** 31 - 1, faults),
+    maxBatch: wholeNumber(pick("AEP_MAX_BATCH"), DEFAULT_MAX_BATCH, 1, 1_000_000, faults),
   }
   const [first] = faults
   return first === undefined ? { kind: "config", config } : { kind: "invalid", detail: faults.join("\n") }
-}
-
-interface Named {
-  name: string
-  value: string
 }
 
 function parseFlags(args: readonly string[]): Flags | string {
@@ -123,52 +128,6 @@ function loopbackHost(given: Named | undefined, faults: string[]): string {
     faults.push(
       `${given.name} is \`${given.value}\`; this version listens on this machine only: ${LOOPBACK.join(", ")}`,
     )
-  }
-  return given.value
-}
-
-function wholeNumber(
-  given: Named | undefined,
-  fallback: number,
-  min: number,
-  max: number,
-  faults: string[],
-): number {
-  if (given === undefined) return fallback
-  const value = /^\d+$/.test(given.value) ? Number(given.value) : Number.NaN
-  if (value >= min && value <= max) return value
-  faults.push(`${given.name} is \`${given.value}\`; give a whole number from ${min} to ${max}`)
-  return fallback
-}
-
-function publicHosts(given: Named | undefined, faults: string[]): string[] {
-  if (given === undefined) return []
-  const url = URL.parse(given.value)
-  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return [url.host]
-  faults.push(
-    `${given.name} is \`${given.value}\`; give the address people open, like https://aep.example.org`,
-  )
-  return []
-}
-
-function origins(given: Named | undefined, faults: string[]): string[] {
-  if (given === undefined) return []
-  return given.value.split(",").flatMap((part) => {
-    const value = part.trim()
-    const url = URL.parse(value)
-    if (url !== null && url.origin === value) return [value]
-    faults.push(
-      `${given.name} has \`${value}\`; give origins like https://aep.example.org, separated by commas`,
-    )
-    return []
-  })
-}
-
-/** The value of a secret never stands in an error. */
-function secret(given: Named | undefined, faults: string[]): string | undefined {
-  if (given === undefined) return undefined
-  if (given.value.length < MIN_SECRET || /\s/.test(given.value)) {
-    faults.push(`${given.name} is too weak: give at least ${MIN_SECRET} characters without white space`)
   }
   return given.value
 }

@@ -1,17 +1,20 @@
 /**
- * The service without its doors: intake, emitter and ledger on a real home in a temporary folder, with a clock that
+ * The service without its doors: intake, emitter, ledger and claims on a real home in a temporary folder, with a clock that
  * tests move. A crash is a copy of the home's files while it is open: what was written is there, nothing is closed.
  */
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { digestOf } from "../service/capture/digest.ts"
-import { Emitter } from "../service/emit/emitter.ts"
+import { Emitter, type Said } from "../service/emit/emitter.ts"
 import { Intake } from "../service/emit/intake.ts"
 import type { Ledger } from "../service/emit/ledger.ts"
 import { sessionFolding } from "../service/emit/logged.ts"
 import { openLedger } from "../service/emit/open.ts"
 import { readMoment } from "../service/http/moments-body.ts"
+import type { Message } from "../service/hub/message.ts"
+import { OwnSessions } from "../service/hub/own-sessions.ts"
+import { Roster } from "../service/hub/roster.ts"
 import { isOpen, type SessionState } from "../service/session/state.ts"
 import type { AepEvent } from "../shared/aep.ts"
 import type { Instance, Moment, MomentAck, MomentBody } from "../shared/moments.ts"
@@ -37,6 +40,12 @@ export class House {
   readonly emitter: Emitter
   readonly refused: string[] = []
   readonly faults: unknown[] = []
+  readonly roster = new Roster()
+  readonly own: OwnSessions
+  /** Commands that came to a session of ours. */
+  readonly commands: Message[] = []
+  /** What was said to hub and relay, in order. */
+  readonly said: Said[] = []
   private readonly next = new Map<string, number>()
 
   constructor(
@@ -63,8 +72,16 @@ export class House {
         ...posture,
       },
       (type, field, code) => this.refused.push(`${type} ${field} ${code}`),
+      (said) => this.said.push(said),
     )
+    this.own = new OwnSessions({
+      roster: this.roster,
+      control: () => ({ accepts: [] }),
+      take: (command) => this.commands.push(command),
+      isLogged: (session) => this.ledger.knows({ agent: "opencode", session }),
+    })
     this.intake = new Intake({
+      claims: this.own,
       ledger: this.ledger,
       emitter: this.emitter,
       now: clock.now,

@@ -14,6 +14,8 @@ export const SUITES = {
   bench: 18440,
   demo: 18450,
   record: 18460,
+  hub: 18470,
+  relay: 18480,
 } as const
 
 export type Suite = keyof typeof SUITES

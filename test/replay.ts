@@ -188,7 +188,7 @@ class Player {
     const told = events.get(session) ?? []
     events.set(session, told)
     let seq = told.length
-    for (const line of finish(() => ({ epoch: 0, seq: seq++ }))) told.push(JSON.parse(line))
+    for (const { text } of finish(() => ({ epoch: 0, seq: seq++ }))) told.push(JSON.parse(text))
   }
 }
 

@@ -67,8 +67,8 @@ export async function startServer(
   }
 }
 
-/** User and system time of all threads; Linux only, like the figures in the README. */
-function cpuOf(pid: number): number {
+/** User and system time of all threads of a process, milliseconds; Linux only, like the figures in the README. */
+export function cpuOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
   // The second field is the name in brackets and may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")

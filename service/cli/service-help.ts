@@ -21,7 +21,12 @@ Also read from the environment:
                                         MESSAGE, CONTROL, or X for the agent's own events
   AEP_REDACT_NAMES                      variables whose values are secret, separated by commas
   AEP_REDACT_PII                        off leaves e-mail addresses and phone numbers (default on)
-  AEP_MAX_BODY, AEP_MAX_BATCH           largest request: bytes (16 MiB), moments (10000)
+  AEP_AUTH                              all, or control: who reaches the service on this machine may watch
+                                        and emit without the token, never control (default all)
+  AEP_RELAY_URL, AEP_RELAY_TOKEN        a relay to forward events to, like https://relay.example.org
+  AEP_BUFFER, AEP_MAX_SESSIONS          kept for replay: events a session (10000), sessions (500)
+  AEP_MAX_FROM                          most positions a reader may resume from (as many as sessions)
+  AEP_MAX_BODY, AEP_MAX_BATCH           largest request: bytes (16 MiB), moments or events (10000)
 
 Example:
   bun run service --port 8391 --home "$HOME/aep-work"

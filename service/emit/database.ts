@@ -5,12 +5,15 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { closeSync, existsSync, openSync, renameSync } from "node:fs"
 import { Store, TABLES } from "../session/store.ts"
+import { RelayTable } from "./relay/table.ts"
 
 /** How `openStore` ended. `locked`: another service owns this home. */
 export type OpenedStore =
   | {
       kind: "opened"
       store: Store
+      /** How far relays have the logs; closed with the store. */
+      relays: RelayTable
       /** The file was made now, so nothing is known of the last stop. */
       created: boolean
       /** Positions beyond the logs' tails may have been used: every session needs a new epoch. */
@@ -58,6 +61,7 @@ export function openStore(path: string, witness: Witness): OpenedStore {
       return {
         kind: "opened",
         store: new Store(db),
+        relays: new RelayTable(db),
         created,
         ...found,
         ...(aside ? { movedAside: aside } : {}),

@@ -1,14 +1,16 @@
 /**
- * The one way an event leaves: a turn's lines get their positions, stand in the log, and only then count as said.
- * Groups the lines of a batch by session, one write each. Holes of a degraded log are told of first.
+ * The one way an event leaves: a turn's events get their positions, stand in the log, and only then are said to the
+ * hub and the relay. Groups the lines of a batch by session, one write each. Holes of a degraded log are told of first.
  */
 import type { Instance } from "../../shared/moments.ts"
 import { ceilingOf } from "../capture/ceiling.ts"
 import { type Gated, gateDraft } from "../capture/gate.ts"
+import type { Message } from "../hub/message.ts"
 import type { Draft } from "../map/draft.ts"
 import type { Profile } from "../map/profile.ts"
 import type { Scene } from "../session/scene.ts"
 import type { SessionState } from "../session/state.ts"
+import type { SessionKey } from "../session/store.ts"
 import type { Gap, SessionEntry } from "./entry.ts"
 import { agentSource, buildEnvelope, sessionSource } from "./envelope.ts"
 import type { Ledger } from "./ledger.ts"
@@ -29,6 +31,14 @@ export interface TurnRequest {
 /** Sessions whose lines may wait for the end of a batch; beyond it they are written early. */
 const MAX_WAITING = 256
 
+/** Events that were said, in order, all of one log. */
+export interface Said {
+  key: SessionKey
+  messages: readonly Message[]
+  /** Where they stand in the log; absent when it cannot be written: they go out live all the same. */
+  logged: { file: string; start: number; end: number } | undefined
+}
+
 /** Counts since start, by what became of events. */
 export interface EmitterCounts {
   events: number
@@ -38,13 +48,15 @@ export interface EmitterCounts {
 
 export class Emitter {
   readonly counts: EmitterCounts = { events: 0, refused: 0, missed: 0 }
-  private readonly waiting = new Map<SessionEntry<SessionState>, string[]>()
+  private readonly waiting = new Map<SessionEntry<SessionState>, Message[]>()
   private readonly voice: Voice
 
   constructor(
     private readonly ledger: Ledger<SessionState>,
     voice: Omit<Voice, "onRefused">,
     private readonly onRefused: (type: string, field: string, code: string) => void,
+    /** Told of everything once it is in the log. Must not throw, and must not call back into a turn. */
+    private readonly onSaid: (said: Said) => void = () => undefined,
   ) {
     this.voice = {
       ...voice,
@@ -55,12 +67,13 @@ export class Emitter {
     }
   }
 
-  /** Runs one turn and holds its lines for `write`. A throw of the rules leaves what was said before it. */
-  turn(request: TurnRequest): void {
+  /** Runs one turn and holds its events for `write`; returns the session's state after it. `undefined`: the moment
+   *  was applied before and says nothing again. A throw of the rules leaves what was said before it. */
+  turn(request: TurnRequest): SessionState | undefined {
     const { profile, session, moment } = request
     const key = { agent: profile.agent, session }
     // A moment resent after a crash, whose lines stand in this log already, must not speak twice.
-    if (moment !== undefined && this.ledger.applied(request.instance.id, moment.n, key)) return
+    if (moment !== undefined && this.ledger.applied(request.instance.id, moment.n, key)) return undefined
     const entry = this.ledger.session(key, { fresh: request.fresh })
     this.mend(entry, profile, request.at)
     const { scene, finish } = openTurn(this.voice, {
@@ -79,15 +92,12 @@ export class Emitter {
         finish(() => this.ledger.position(entry)),
       )
     }
+    return entry.state
   }
 
   /** Writes everything held. Ends the synchronous turn of a batch, together with the ledger's `acknowledge`. */
   write(): void {
-    for (const [entry, lines] of this.waiting) {
-      const appended = this.ledger.append(entry, lines)
-      if (appended.kind === "written") this.counts.events += lines.length
-      else this.counts.missed += lines.length
-    }
+    for (const [entry, messages] of this.waiting) this.append(entry, messages)
     this.waiting.clear()
   }
 
@@ -111,8 +121,7 @@ export class Emitter {
       return
     }
     const entry = this.ledger.session({ agent: profile.agent }, { fresh: true })
-    if (this.ledger.append(entry, [built.line]).kind === "written") this.counts.events += 1
-    else this.counts.missed += 1
+    this.append(entry, [{ event: built.event, text: built.line }])
   }
 
   /** Tells of holes in sessions that say nothing more; for a timer. */
@@ -123,16 +132,27 @@ export class Emitter {
     }
   }
 
-  private hold(entry: SessionEntry<SessionState>, lines: string[]): void {
-    if (lines.length === 0) {
+  private append(entry: SessionEntry<SessionState>, messages: readonly Message[]): void {
+    const appended = this.ledger.append(
+      entry,
+      messages.map(({ text }) => text),
+    )
+    const isWritten = appended.kind === "written"
+    if (isWritten) this.counts.events += messages.length
+    else this.counts.missed += messages.length
+    this.onSaid({ key: entry.key, messages, logged: isWritten ? appended : undefined })
+  }
+
+  private hold(entry: SessionEntry<SessionState>, messages: Message[]): void {
+    if (messages.length === 0) {
       this.ledger.touch(entry)
       return
     }
     const source = entry.state.source
     if (entry.source === undefined && source !== undefined) entry.source = source
     const held = this.waiting.get(entry)
-    if (held === undefined) this.waiting.set(entry, lines)
-    else held.push(...lines)
+    if (held === undefined) this.waiting.set(entry, messages)
+    else held.push(...messages)
     if (this.waiting.size > MAX_WAITING) this.write()
   }
 
@@ -143,10 +163,14 @@ export class Emitter {
     const session = entry.key.session
     if (session === undefined) return
     const source = entry.state.source ?? sessionSource(this.voice.host, profile.agent, session)
-    const { kind } = this.ledger.mend(entry, (position, gap) =>
-      this.gapLine(profile, session, source, at, position, gap),
-    )
-    if (kind === "mended") this.counts.events += 1
+    let message: Message | undefined
+    const mended = this.ledger.mend(entry, (position, gap) => {
+      message = this.gapMessage(profile, session, source, at, position, gap)
+      return message.text
+    })
+    if (mended.kind !== "mended" || message === undefined) return
+    this.counts.events += 1
+    this.onSaid({ key: entry.key, messages: [message], logged: mended })
   }
 
   private gated(profile: Profile, draft: Draft): Gated {
@@ -154,14 +178,14 @@ export class Emitter {
     return gateDraft(draft, { ceiling: ceilingOf(ceilings, draft.type), agent: profile.agent, redactor })
   }
 
-  private gapLine(
+  private gapMessage(
     profile: Profile,
     session: string,
     source: string,
     at: number,
     position: { epoch: number; seq: number },
     gap: Gap,
-  ): string {
+  ): Message {
     const type = `x.${profile.namespace}.log.gap`
     const built = buildEnvelope({
       id: this.voice.newId(),
@@ -173,7 +197,7 @@ export class Emitter {
       ...position,
       ...this.gated(profile, { type, data: { reason: gap.reason, missed: gap.missed } }),
     })
-    if (built.kind === "built") return built.line
+    if (built.kind === "built") return { event: built.event, text: built.line }
     throw new Error(`the gap event of a session was refused: ${built.field} is ${built.code}`)
   }
 }

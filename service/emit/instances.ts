@@ -81,6 +81,18 @@ export class Instances {
     return { instances: live.length, sessions: live.reduce((sum, one) => sum + one.sessions.size, 0) }
   }
 
+  /** The living instance that a session's own record names as its speaker. */
+  speakerOf(
+    session: string,
+    stateOf: (agent: string) => { instance?: string | undefined } | undefined,
+  ): LiveInstance | undefined {
+    return this.all().find((live) => {
+      if (live.lapsedAt !== undefined || live.recovered) return false
+      if (session === live.ownSession) return true
+      return live.sessions.has(session) && stateOf(live.profile.agent)?.instance === live.instance.id
+    })
+  }
+
   /** Leases that ran out by `now`. */
   overdue(now: number): LiveInstance[] {
     return this.all().filter((live) => live.lapsedAt === undefined && now - live.renewedAt >= LEASE_MS)

@@ -4,7 +4,6 @@
  * the acknowledgement, so that no reader and no save ever sees half of it.
  */
 import type { Moment, MomentAck, Rejection } from "../../shared/moments.ts"
-import { identifierOf } from "../map/identifier.ts"
 import { sessionOf } from "../map/moment.ts"
 import { profileOf } from "../map/profile.ts"
 import { voidAsks } from "../session/asks.ts"
@@ -13,6 +12,8 @@ import { applyMoment } from "../session/rules.ts"
 import { onVerdictDue, VERDICT_DELAY_MS } from "../session/runs.ts"
 import type { Scene } from "../session/scene.ts"
 import { isOpen, type SessionState } from "../session/state.ts"
+import { type Claims, NO_CLAIMS } from "./claims.ts"
+import { namedKinds } from "./dropped.ts"
 import type { Emitter } from "./emitter.ts"
 import { Instances, type LiveInstance, ownSessionOf, requireProfile } from "./instances.ts"
 import type { Ledger } from "./ledger.ts"
@@ -29,6 +30,8 @@ export interface Batch {
 }
 
 export interface IntakeParts {
+  /** None when absent. */
+  claims?: Claims
   ledger: Ledger<SessionState>
   emitter: Emitter
   /** Epoch milliseconds, by the service's clock. */
@@ -49,25 +52,17 @@ const WATCH_MS = 5_000
 /** A watch that comes this late means that the machine slept. */
 const SLEPT_MS = 20_000
 
-/** Kinds are the plugin's reasons and the agent's bus types; whatever else somebody sends is counted without its name. */
-function namedKinds(kinds: Readonly<Record<string, number>>): Record<string, number> {
-  const named: Record<string, number> = {}
-  for (const [kind, count] of Object.entries(kinds)) {
-    const name = identifierOf(kind) ?? "other"
-    named[name] = (named[name] ?? 0) + count
-  }
-  return named
-}
-
 export class Intake {
   readonly counts = { batches: 0, moments: 0, repeated: 0, rejected: 0, dropped: 0 }
   private readonly instances = new Instances()
   private readonly verdicts = new Map<string, unknown>()
+  private readonly claims: Claims
   private watch: unknown
   private watchedAt: number
 
   constructor(private readonly parts: IntakeParts) {
     this.watchedAt = parts.now()
+    this.claims = parts.claims ?? NO_CLAIMS
   }
 
   /** Takes up what an earlier process left open, and starts watching leases. */
@@ -114,6 +109,15 @@ export class Intake {
     this.counts.rejected += rejected.length
     ledger.acknowledge(batch.instance.id, next)
     return { next, rejected, ...(ledger.degraded ? { degraded: true } : {}) }
+  }
+
+  /** Says something in a session that a living instance speaks for, and writes it; false when none does. */
+  speak(session: string, act: (scene: Scene) => void): boolean {
+    const live = this.instances.speakerOf(session, (agent) => this.parts.emitter.stateOf(agent, session))
+    if (live === undefined) return false
+    this.turn(live, session, { at: this.parts.now(), act })
+    this.parts.emitter.write()
+    return true
   }
 
   /** Says that the agents are gone from here, and stops all timers. Open runs stay open for the next process. */
@@ -166,13 +170,21 @@ export class Intake {
       act: (scene) => ensureStarted(scene, { directory: instance.directory }),
     })
     // A verdict that was waited for when the last process died is waited for again, from now.
-    if (wasRecovered) for (const session of live.sessions) this.resumeVerdict(live, session)
+    if (wasRecovered) for (const session of live.sessions) this.resume(live, session)
     return live
   }
 
-  private resumeVerdict(live: LiveInstance, session: string): void {
+  private resume(live: LiveInstance, session: string): void {
     const state = this.parts.emitter.stateOf(live.profile.agent, session)
-    if (state?.run?.idleAt !== undefined) this.wake(live, session, VERDICT_DELAY_MS)
+    if (state === undefined) return
+    this.claim(live, state)
+    if (state.run?.idleAt !== undefined) this.wake(live, session, VERDICT_DELAY_MS)
+  }
+
+  /** A session is the instance's to speak for while its lease lives and the session did not end. */
+  private claim(live: LiveInstance, state: SessionState): void {
+    if (state.ended || live.lapsedAt !== undefined) this.claims.free(state.session, live.instance.id)
+    else this.claims.hold(state.session, { id: live.instance.id, agent: live.profile.agent })
   }
 
   private applyOne(live: LiveInstance, moment: Moment): Rejection | undefined {
@@ -200,7 +212,7 @@ export class Intake {
     session: string,
     how: { at: number; fresh?: boolean; moment?: Moment; act: (scene: Scene) => void },
   ): void {
-    this.parts.emitter.turn({
+    const state = this.parts.emitter.turn({
       session,
       fresh: how.fresh ?? false,
       profile: live.profile,
@@ -210,6 +222,7 @@ export class Intake {
       wake: (delayMs) => this.wake(live, session, delayMs),
       act: how.act,
     })
+    if (state !== undefined) this.claim(live, state)
   }
 
   private wake(live: LiveInstance, session: string, delayMs: number): void {
@@ -240,6 +253,7 @@ export class Intake {
     })
     this.leave(live, moment.at)
     this.instances.remove(live.instance.id)
+    this.claims.freeAll(live.instance.id)
   }
 
   private leave(live: LiveInstance, at: number): void {
@@ -309,5 +323,6 @@ export class Intake {
       this.turn(live, session, { at, act: (scene) => closeOpen(scene, "lapsed") })
     }
     this.turn(live, live.ownSession, { at, act: (scene) => endSession(scene, "timeout", "lapsed") })
+    this.claims.freeAll(live.instance.id)
   }
 }

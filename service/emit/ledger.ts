@@ -65,6 +65,11 @@ export class Ledger<S> {
     return undefined
   }
 
+  /** Whether anything was ever logged for the session; loads nothing. */
+  knows(key: SessionKey): boolean {
+    return this.shelf.has(key) || this.parts.store.has(key)
+  }
+
   /** Sessions whose stored state still waits for something: at start, to set their timers again. */
   openSessions(): SessionEntry<S>[] {
     return this.parts.store.openSessions().map((key) => this.session(key, { fresh: false }))

@@ -9,6 +9,7 @@ import { openStore } from "./database.ts"
 import type { Folding } from "./entry.ts"
 import { Ledger } from "./ledger.ts"
 import { DEFAULT_MAX_HANDLES, LogFiles, systemCode } from "./log.ts"
+import type { RelayTable } from "./relay/table.ts"
 import { type ScanReport, scanLogs } from "./scan.ts"
 import { SessionShelf, type Timers } from "./shelf.ts"
 import { Soundness } from "./soundness.ts"
@@ -46,7 +47,7 @@ export interface OpenReport extends ScanReport {
 /** How `openLedger` ended. `locked`: another service owns the home; `unwritable`: it cannot be used. `detail`
  *  says what to do. */
 export type OpenedLedger<S> =
-  | { kind: "opened"; ledger: Ledger<S>; report: OpenReport }
+  | { kind: "opened"; ledger: Ledger<S>; report: OpenReport; relays: RelayTable }
   | { kind: "locked"; detail: string }
   | { kind: "unwritable"; detail: string }
 
@@ -88,5 +89,6 @@ export function openLedger<S>(options: LedgerOptions<S>): OpenedLedger<S> {
     kind: "opened",
     ledger: new Ledger(parts, shelf),
     report: { ...scan, distrust, clean, created, ...aside },
+    relays: opened.relays,
   }
 }

@@ -65,6 +65,11 @@ export class SessionShelf<S> {
     return entry
   }
 
+  /** Whether the session is in memory. */
+  has(key: SessionKey): boolean {
+    return this.entries.has(sessionId(key))
+  }
+
   /** Loads a session that is not in memory, or reads it anew. */
   load(key: SessionKey, fresh: boolean): Loaded<S> {
     const known = this.entries.get(sessionId(key))

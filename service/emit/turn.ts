@@ -8,6 +8,7 @@ import type { Instance } from "../../shared/moments.ts"
 import { type Ceilings, ceilingOf } from "../capture/ceiling.ts"
 import { type Gated, type GateOptions, gateDraft } from "../capture/gate.ts"
 import type { Redactor } from "../capture/redact.ts"
+import type { Message } from "../hub/message.ts"
 import type { Draft } from "../map/draft.ts"
 import type { Profile } from "../map/profile.ts"
 import { fold } from "../session/fold.ts"
@@ -45,8 +46,8 @@ export interface TurnSubject {
 
 export interface Turn {
   scene: Scene
-  /** The lines of the turn in order, each without its newline. `position` is asked once per event. */
-  finish: (position: () => { epoch: number; seq: number }) => string[]
+  /** What the turn says, in order. `position` is asked once per event. */
+  finish: (position: () => { epoch: number; seq: number }) => Message[]
 }
 
 /** Opens a turn on a session. */
@@ -110,18 +111,18 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
         parts.epoch = epoch
         parts.seq = seq
       }
-      const { lines, isWhole, told } = build(pending)
+      const { messages, isWhole, told } = build(pending)
       // A group that counts a line it does not have would look torn and be cut at the next start.
-      return isWhole ? lines : build(told).lines
+      return isWhole ? messages : build(told).messages
     },
   }
 
   function build(parts: readonly EnvelopeParts[]): {
-    lines: string[]
+    messages: Message[]
     isWhole: boolean
     told: EnvelopeParts[]
   } {
-    const lines: string[] = []
+    const messages: Message[] = []
     const told: EnvelopeParts[] = []
     parts.forEach((part, index) => {
       const more = parts.length - 1 - index
@@ -130,11 +131,11 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
         counted ? { ...part, extensions: { ...part.extensions, [marks.more]: more } } : part,
       )
       if (built.kind === "built") {
-        lines.push(built.line)
+        messages.push({ event: built.event, text: built.line })
         told.push(part)
       } else voice.onRefused(part.type, built)
     })
-    return { lines, isWhole: told.length === parts.length, told }
+    return { messages, isWhole: told.length === parts.length, told }
   }
 }
 

@@ -3,21 +3,31 @@
  * through the functions it is given; `main.ts` puts it behind a TCP port and a Unix socket.
  */
 import { type Context, Hono } from "hono"
+import { type AepDoors, aepRoutes, type Server } from "./aep.ts"
+import { isCrossOrigin, shareWithOrigin } from "./cors.ts"
 import { type GuardPolicy, judgeOrigin, refuse } from "./guard.ts"
 import { type HealthDoor, healthDoor } from "./health.ts"
 import { type MomentsDoor, momentsDoor } from "./moments.ts"
 
+/** What the doors are made of. */
 export interface Doors {
   policy: GuardPolicy
   moments: MomentsDoor
   health: HealthDoor
+  /** The embedded endpoint; without it there are no such doors. */
+  aep?: AepDoors
   /** Told of a fault inside a door; gets no content. */
   onFault: (where: string, error: unknown) => void
 }
 
+/** The app as a server calls it; in process there is no server, and so no way to upgrade. */
+export interface App {
+  fetch: (request: Request, server?: Server) => Response | Promise<Response>
+}
+
 /** The app. Its `fetch` never throws: a fault inside a door is a counted 500 that says so. */
-export function createApp(doors: Doors): Hono {
-  const app = new Hono()
+export function createApp(doors: Doors): App {
+  const app = new Hono<{ Bindings: NonNullable<Server> }>()
   // Around each door and not as a middleware, with which every batch would pay for a chain of promises.
   const guarded =
     (open: (request: Request) => Response | Promise<Response>) =>
@@ -33,7 +43,29 @@ export function createApp(doors: Doors): Hono {
     "/healthz",
     guarded((request) => healthDoor(request, doors.health)),
   )
-  app.notFound(guarded(noDoor))
+  const methods = new Map([
+    ["/opencode/moments", "POST"],
+    ["/healthz", "GET, HEAD"],
+  ])
+  const missed = guarded((request) => {
+    const path = new URL(request.url).pathname
+    const answer = noDoor(request.method, path, methods.get(path))
+    return doors.aep !== undefined && isCrossOrigin(path)
+      ? shareWithOrigin(answer, request.headers, doors.policy)
+      : answer
+  })
+  for (const [path, handlers] of Object.entries(
+    doors.aep === undefined ? {} : aepRoutes(doors.aep, doors.policy),
+  )) {
+    methods.set(path, Object.keys(handlers).join(", "))
+    for (const [method, handler] of Object.entries(handlers)) {
+      // The router asks GET for HEAD too, which would open a stream that nobody reads.
+      app.on(method, path, (context) =>
+        context.req.raw.method === method ? handler(context.req.raw, context.env) : missed(context),
+      )
+    }
+  }
+  app.notFound(missed)
   app.onError((error, context) => {
     // A client that went away while sending is an agent that was ended: nothing to complain of, nobody to answer.
     if (!context.req.raw.signal.aborted) doors.onFault(context.req.path.slice(0, 100), error)
@@ -42,11 +74,14 @@ export function createApp(doors: Doors): Hono {
       500,
     )
   })
-  return app
+  return { fetch: (request, server) => app.fetch(request, server) }
 }
 
-function noDoor({ method, url }: Request): Response {
-  const { pathname } = new URL(url)
-  const detail = `no door at ${method} ${pathname.slice(0, 100)}`
-  return Response.json({ error: "not-found", detail }, { status: 404 })
+/** `allowed`: the methods that this path does know. */
+function noDoor(method: string, path: string, allowed: string | undefined): Response {
+  const detail = `no door at ${method} ${path.slice(0, 100)}`
+  if (allowed === undefined) return refuse({ status: 404, error: "not-found", detail })
+  const answer = refuse({ status: 405, error: "wrong-method", detail: `${detail}; it takes ${allowed}` })
+  answer.headers.set("allow", allowed)
+  return answer
 }

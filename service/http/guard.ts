@@ -5,7 +5,7 @@
 import { timingSafeEqual } from "node:crypto"
 
 export interface Refusal {
-  status: 400 | 401 | 403 | 413 | 415
+  status: 400 | 401 | 403 | 404 | 405 | 413 | 415 | 426 | 503
   error: string
   detail: string
 }
@@ -60,21 +60,33 @@ export function judgeBearer(headers: Headers, expected: Buffer, remedy: string):
 export function hasBearer(headers: Headers, expected: Buffer): boolean {
   const header = headers.get("authorization")
   if (header === null || !/^bearer /i.test(header)) return false
-  const shown = Buffer.from(header.slice("bearer ".length))
+  return secretsEqual(Buffer.from(header.slice("bearer ".length)), expected)
+}
+
+/** Whether a shown secret is the expected one, in constant time. */
+export function secretsEqual(shown: Buffer, expected: Buffer): boolean {
   // The length of our own secrets is public; only their bytes are worth guarding.
   return shown.length === expected.length && timingSafeEqual(shown, expected)
 }
 
 /** Refuses a body that is not declared as JSON, or declared larger than the bound. */
 export function judgeBody(headers: Headers, maxBytes: number): Refusal | undefined {
-  const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
-  if (type !== "application/json") {
-    return {
-      status: 415,
-      error: "wrong-content-type",
-      detail: "send the body with content-type: application/json",
-    }
-  }
+  if (mediaTypeOf(headers) !== "application/json") return wrongType("application/json")
+  return judgeLength(headers, maxBytes)
+}
+
+/** The media type of the body without its parameters, lower case. */
+export function mediaTypeOf(headers: Headers): string | undefined {
+  return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
+}
+
+/** The answer to a body of another type than the door takes. */
+export function wrongType(accepted: string): Refusal {
+  return { status: 415, error: "wrong-content-type", detail: `send the body with content-type: ${accepted}` }
+}
+
+/** Refuses a body that is declared larger than the bound. */
+export function judgeLength(headers: Headers, maxBytes: number): Refusal | undefined {
   const length = Number(headers.get("content-length") ?? 0)
   return length > maxBytes ? tooLarge(maxBytes) : undefined
 }

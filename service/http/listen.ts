@@ -24,23 +24,25 @@ export type Listening =
     }
   | { kind: "refused"; detail: string }
 
-/** Starts listening, or says in one line why not and what to do. */
-export function listen(
-  config: Config,
+/**
+ * Starts listening, or says in one line why not and what to do. `websocket` gets the connections that `fetch` upgraded;
+ * without it none can be.
+ */
+export function listen<Data>(
+  config: Pick<Config, "host" | "port" | "maxBody">,
   socketPath: string,
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: (request: Request, server: Bun.Server<Data>) => Response | Promise<Response>,
+  websocket: Bun.WebSocketHandler<Data> = { message: () => undefined },
 ): Listening {
-  const maxRequestBodySize = config.maxBody + BODY_HEADROOM
-  const tcp = attempt(() =>
-    Bun.serve({ hostname: config.host, port: config.port, maxRequestBodySize, fetch }),
-  )
+  const options = { fetch, websocket, maxRequestBodySize: config.maxBody + BODY_HEADROOM }
+  const tcp = attempt(() => Bun.serve<Data>({ ...options, hostname: config.host, port: config.port }))
   if ("fault" in tcp) {
     return {
       kind: "refused",
       detail: `port ${config.port} on ${config.host} cannot be used (${tcp.fault}); stop what listens there or give another with --port or AEP_OPENCODE_PORT`,
     }
   }
-  const unix = listenUnix(socketPath, maxRequestBodySize, fetch)
+  const unix = listenUnix(socketPath, (unix) => Bun.serve<Data>({ ...options, unix }))
   const host = config.host.includes(":") ? `[${config.host}]` : config.host
   return {
     kind: "listening",
@@ -56,11 +58,14 @@ export function listen(
   }
 }
 
+interface Stoppable {
+  stop: (now?: boolean) => Promise<void>
+}
+
 function listenUnix(
   path: string,
-  maxRequestBodySize: number,
-  fetch: (request: Request) => Response | Promise<Response>,
-): { server: { stop: (now?: boolean) => Promise<void> } } | { warning: string } {
+  serve: (path: string) => Stoppable,
+): { server: Stoppable } | { warning: string } {
   if (path.length > MAX_SOCKET_PATH) {
     return {
       warning: `no Unix socket: the path of AEP_HOME is too long for one; plugins use TCP, where HTTP_PROXY needs NO_PROXY=127.0.0.1`,
@@ -69,7 +74,7 @@ function listenUnix(
   const unix = attempt(() => {
     // Left behind by a process that was killed; the lock of the home says that it is nobody's.
     rmSync(path, { force: true })
-    const server = Bun.serve({ unix: path, maxRequestBodySize, fetch })
+    const server = serve(path)
     chmodSync(path, 0o600)
     return server
   })

@@ -114,6 +114,14 @@ export class Store {
     return stored === null ? undefined : readSession(stored)
   }
 
+  /** Whether the session was ever saved. */
+  has(key: SessionKey): boolean {
+    const query = this.db.query<{ found: number }, [string, string]>(
+      "SELECT 1 AS found FROM sessions WHERE agent = ?1 AND session = ?2",
+    )
+    return query.get(encode(key.agent), encodeSession(key.session)) !== null
+  }
+
   /** The session whose row names `file`, in any case, since some file systems ignore it. */
   ownerOf(file: string): SessionKey | undefined {
     const query = this.db.query<Pick<StoredSession, "agent" | "session">, [string]>(

@@ -8,6 +8,7 @@ import { ceilingsFrom } from "../../service/capture/ceiling.ts"
 import { type Config, readConfig } from "../../service/config.ts"
 
 type Env = Record<string, string>
+const HUB = { auth: "all", buffer: 10_000, maxSessions: 500, maxFrom: 500 } as const
 const USER = "/home/dev"
 const SECRET = "s3cret-value-that-must-not-be-told"
 
@@ -32,6 +33,8 @@ test("with nothing given the defaults hold", () => {
     token: undefined,
     key: undefined,
     capture: { ceilings: ceilingsFrom(), pii: true, secretValues: [], unsetNames: [] },
+    hub: { auth: "all", buffer: 10_000, maxSessions: 500, maxFrom: 500 },
+    relay: undefined,
     maxBody: 16 * 1024 * 1024,
     maxBatch: 10_000,
   })
@@ -60,6 +63,12 @@ describe("a valid value is taken", () => {
     ["AEP_MAX_BODY", "2147483647", { maxBody: 2_147_483_647 }],
     ["AEP_MAX_BATCH", "1", { maxBatch: 1 }],
     ["AEP_MAX_BATCH", "1000000", { maxBatch: 1_000_000 }],
+    ["AEP_AUTH", "all", {}],
+    ["AEP_AUTH", "control", { hub: { ...HUB, auth: "control" } }],
+    ["AEP_BUFFER", "1", { hub: { ...HUB, buffer: 1 } }],
+    ["AEP_BUFFER", "1000000", { hub: { ...HUB, buffer: 1_000_000 } }],
+    ["AEP_MAX_SESSIONS", "7", { hub: { ...HUB, maxSessions: 7, maxFrom: 7 } }],
+    ["AEP_MAX_FROM", "1024", { hub: { ...HUB, maxFrom: 1024 } }],
   ] as [string, string, Partial<Config>][])("%s=%s", (variable, value, members) => {
     expect(config([], { [variable]: value })).toEqual({ ...config([]), ...members })
   })
@@ -68,7 +77,8 @@ describe("a valid value is taken", () => {
 describe("an empty variable is an absent one", () => {
   test.each([
     ...["AEP_HOME", "AEP_OPENCODE_HOST", "AEP_OPENCODE_PORT", "AEP_PUBLIC_URL", "AEP_ALLOWED_ORIGINS"],
-    ...["AEP_TOKEN", "AEP_OPENCODE_KEY", "AEP_MAX_BODY", "AEP_MAX_BATCH"],
+    ...["AEP_TOKEN", "AEP_OPENCODE_KEY", "AEP_MAX_BODY", "AEP_MAX_BATCH", "AEP_AUTH", "AEP_BUFFER"],
+    ...["AEP_MAX_SESSIONS", "AEP_MAX_FROM", "AEP_RELAY_URL", "AEP_RELAY_TOKEN"],
   ])("%s", (variable) => {
     expect(config([], { [variable]: "" })).toEqual(config([]))
   })
@@ -97,6 +107,15 @@ describe("an invalid value is refused, naming variable, value and what is accept
     ["AEP_MAX_BODY", "16MiB", "1024 to 2147483647"],
     ["AEP_MAX_BATCH", "0", "1 to 1000000"],
     ["AEP_MAX_BATCH", "1000001", "1 to 1000000"],
+    ["AEP_AUTH", "none", "all or control"],
+    ["AEP_AUTH", "Control", "all or control"],
+    ["AEP_BUFFER", "0", "1 to 1000000"],
+    ["AEP_BUFFER", "1000001", "1 to 1000000"],
+    ["AEP_MAX_SESSIONS", "0", "1 to 100000"],
+    ["AEP_MAX_FROM", "-1", "1 to 100000"],
+    ["AEP_RELAY_URL", "http://relay.example.org", "https or wss"],
+    ["AEP_RELAY_URL", "ws://10.0.0.1:7000/socket", "https or wss"],
+    ["AEP_RELAY_URL", "ws://localhost.example.org", "https or wss"],
   ])("%s=%s", (variable, value, accepted) => {
     const detail = fault([], { [variable]: value })
     expect(detail).toContain(variable)
@@ -115,6 +134,11 @@ describe("an invalid value is refused, naming variable, value and what is accept
     expect(detail.split("\n")).toHaveLength(3)
   })
 
+  test("openness beyond this machine", () => {
+    const detail = fault([], { AEP_AUTH: "control", AEP_OPENCODE_HOST: "0.0.0.0" })
+    expect(detail.split("\n").find((line) => line.startsWith("AEP_AUTH"))).toContain("listen on 127.0.0.1")
+  })
+
   test("no home folder and no AEP_HOME", () => {
     expect(fault([], {}, "")).toContain("AEP_HOME is not set")
   })
@@ -131,6 +155,58 @@ describe("a weak secret is refused without being told", () => {
     expect(detail).toContain(variable)
     expect(detail).toContain("16 characters")
     for (const piece of value.split(/\s/)) expect(detail).not.toContain(piece)
+  })
+})
+
+describe("the relay's address becomes that of its socket", () => {
+  test.each([
+    ["https://relay.example.org", "wss://relay.example.org/socket"],
+    ["https://relay.example.org/", "wss://relay.example.org/socket"],
+    ["https://relay.example.org:8443/aep", "wss://relay.example.org:8443/aep/socket"],
+    ["https://relay.example.org/aep/", "wss://relay.example.org/aep/socket"],
+    ["wss://relay.example.org", "wss://relay.example.org/socket"],
+    ["wss://relay.example.org/socket", "wss://relay.example.org/socket"],
+    ["wss://relay.example.org/aep/socket/", "wss://relay.example.org/aep/socket"],
+    ["WSS://RELAY.example.org", "wss://relay.example.org/socket"],
+    ["http://127.0.0.1:7000", "ws://127.0.0.1:7000/socket"],
+    ["http://localhost:7000", "ws://localhost:7000/socket"],
+    ["ws://[::1]:7000", "ws://[::1]:7000/socket"],
+  ])("%s -> %s", (value, url) => {
+    expect(config([], { AEP_RELAY_URL: value }).relay).toEqual({ url, token: undefined })
+  })
+
+  test("and its token stands beside it, however short", () => {
+    expect(config([], { AEP_RELAY_URL: "https://r.example", AEP_RELAY_TOKEN: "x" }).relay).toEqual({
+      url: "wss://r.example/socket",
+      token: "x",
+    })
+  })
+
+  test.each([
+    ["relay.example.org", "https://relay.example.org"],
+    ["ftp://relay.example.org", "https://relay.example.org"],
+    [`not a url ${SECRET}`, "https://relay.example.org"],
+    [`https://dev:${SECRET}@relay.example.org`, "AEP_RELAY_TOKEN"],
+    [`https://${SECRET}@relay.example.org`, "AEP_RELAY_TOKEN"],
+    [`http://dev:${SECRET}@relay.example.org`, "AEP_RELAY_TOKEN"],
+    [`wss://relay.example.org/socket?access_token=${SECRET}`, "AEP_RELAY_TOKEN"],
+    [`https://relay.example.org/#${SECRET}`, "AEP_RELAY_TOKEN"],
+  ])("%# is refused, saying what to do and nothing of it that may be secret", (value, remedy) => {
+    const detail = fault([], { AEP_RELAY_URL: value })
+    expect(detail).toContain("AEP_RELAY_URL")
+    expect(detail).toContain(remedy)
+    expect(detail).not.toContain(SECRET)
+  })
+
+  test.each([
+    [{ AEP_RELAY_TOKEN: SECRET }, "without AEP_RELAY_URL"],
+    [{ AEP_RELAY_URL: "https://r.example", AEP_RELAY_TOKEN: `${SECRET} ${SECRET}` }, "white space"],
+    [{ AEP_RELAY_URL: "https://r.example", AEP_RELAY_TOKEN: `${SECRET}\n` }, "white space"],
+  ] as [Env, string][])("a token that cannot be used is refused without being told (%#)", (env, what) => {
+    const detail = fault([], env)
+    expect(detail).toContain("AEP_RELAY_TOKEN")
+    expect(detail).toContain(what)
+    expect(detail).not.toContain(SECRET)
   })
 })
 

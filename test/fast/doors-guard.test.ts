@@ -159,11 +159,7 @@ describe("a body over the bound is refused", () => {
 describe("what is no door is said so", () => {
   test.each([
     ["GET", "/"],
-    ["GET", "/opencode/moments"],
-    ["PUT", "/opencode/moments"],
-    ["DELETE", "/opencode/moments"],
-    ["OPTIONS", "/opencode/moments"],
-    ["POST", "/healthz"],
+    ["GET", "/events"],
     ["POST", "/opencode/moments/"],
     ["GET", "/opencode/../healthz2"],
     ["GET", "/%2e%2e/%2e%2e/etc/passwd"],
@@ -173,6 +169,20 @@ describe("what is no door is said so", () => {
     expect(answer.status).toBe(404)
     expect(Object.keys(answer.body ?? {})).toEqual(["error", "detail"])
     expect(answer.body?.error).toBe("not-found")
+    expect(answer.headers.get("access-control-allow-origin")).toBeNull()
+  })
+
+  test.each([
+    ["GET", "/opencode/moments", "POST"],
+    ["PUT", "/opencode/moments", "POST"],
+    ["DELETE", "/opencode/moments", "POST"],
+    ["OPTIONS", "/opencode/moments", "POST"],
+    ["POST", "/healthz", "GET, HEAD"],
+  ])("%s %s is told what the path takes", async (method, path, allowed) => {
+    const answer = await doors.ask(path, { method, headers: { authorization: `Bearer ${CREDENTIAL}` } })
+    expect(answer.status).toBe(405)
+    expect(answer.body?.error).toBe("wrong-method")
+    expect(answer.headers.get("allow")).toBe(allowed)
     expect(answer.headers.get("access-control-allow-origin")).toBeNull()
   })
 

@@ -2,8 +2,7 @@
  * The service's doors in process, on a real home: the app as `main.ts` puts it together, without a port. Answers are
  * read whole, so that a test can look for what must not stand in them.
  */
-import type { Hono } from "hono"
-import { createApp } from "../../service/http/app.ts"
+import { type App, createApp } from "../../service/http/app.ts"
 import { ownHosts } from "../../service/http/guard.ts"
 import type { MomentBatch, Rejection } from "../../shared/moments.ts"
 import { House, instanceOf } from "../house.ts"
@@ -24,7 +23,7 @@ export interface Answer {
 export class Doors {
   readonly house = new House()
   readonly faults: string[] = []
-  readonly app: Hono
+  readonly app: App
 
   constructor(maxBody = MAX_BODY) {
     const { house } = this

@@ -33,7 +33,7 @@ function turn(moment?: number): {
     },
   )
   let seq = 0
-  const lines = () => opened.finish(() => ({ epoch: 2, seq: seq++ })).map((line) => JSON.parse(line))
+  const lines = () => opened.finish(() => ({ epoch: 2, seq: seq++ })).map(({ text }) => JSON.parse(text))
   return { turn: opened, state, refused, lines }
 }
 

@@ -1,0 +1,191 @@
+/**
+ * The embedded endpoint's engine: events come in once, are held for a while, and go to every subscription that wants them,
+ * in order, whatever its binding is. Knows no socket: a subscription is a filter, a ceiling and a queue. Everything of a
+ * turn is queued first; then each queue is woken once.
+ */
+import type { Capture } from "../../shared/aep.ts"
+import { downlevel } from "../capture/downlevel.ts"
+import { type BufferBounds, ReplayBuffers, type SessionReplay } from "./buffers.ts"
+import type { Filter } from "./filter.ts"
+import type { Message } from "./message.ts"
+import type { Item, Queue } from "./queue.ts"
+import type { From } from "./resume.ts"
+
+/** What one reader wants, and where it goes. `ceiling` absent: as received (AEP-0003 §6.4). */
+export interface Subscription {
+  readonly id: string
+  readonly filter: Filter
+  readonly ceiling: Capture | undefined
+  readonly queue: Queue
+}
+
+/** What the hub is made of. */
+export interface HubOptions {
+  bounds: BufferBounds
+  /** Runs something at the end of this turn; never at once. */
+  defer: (run: () => void) => void
+  /** Told of a fault in a subscriber's binding; gets no content. */
+  onFault?: (error: unknown) => void
+}
+
+/** See the head of the file. */
+export class Hub {
+  private readonly buffers: ReplayBuffers
+  private readonly live = new Set<Subscription>()
+  private readonly touched = new Set<Queue>()
+  private isWaking = false
+  private published = 0
+  private repeated = 0
+  private faults = 0
+  private dropped = 0
+
+  constructor(private readonly options: HubOptions) {
+    this.buffers = new ReplayBuffers(options.bounds)
+  }
+
+  /** Takes events that are true and final: holds them and gives them to whoever listens. An event that is held already
+   *  goes out all the same, since a repeated acknowledgement must be able to cross (AEP-0003 §5). */
+  publish(messages: readonly Message[]): void {
+    for (const message of messages) {
+      this.published += 1
+      if (!this.buffers.admit(message)) this.repeated += 1
+      this.fanOut(message)
+    }
+  }
+
+  /** Holds events that happened before this process, without telling anybody. */
+  hold(messages: readonly Message[]): void {
+    for (const message of messages) this.buffers.admit(message)
+  }
+
+  /** Gives a subscription what `from` asks for, and then what happens, or, without `live`, the word that this was all. */
+  subscribe(subscription: Subscription, from: From, live: boolean): void {
+    const { queue } = subscription
+    const next = drawReplay(subscription, this.buffers.replay(from))
+    if (from.kind !== "live") queue.pushReplay(next)
+    if (live) this.live.add(subscription)
+    else queue.push({ kind: "replayed", sub: subscription.id })
+    this.touch(queue)
+  }
+
+  /** Ends a subscription; what is queued for it already is its queue's matter. May be called twice. */
+  unsubscribe(subscription: Subscription): void {
+    this.live.delete(subscription)
+  }
+
+  /** Has a queue woken at the end of this turn. */
+  touch(queue: Queue): void {
+    this.touched.add(queue)
+    if (this.isWaking) return
+    this.isWaking = true
+    this.options.defer(() => this.wakeAll())
+  }
+
+  /** Counts since start (`published`, `repeated`, `faults`, `dropped` by slow readers, `evicted`), and what is there now. */
+  get counts(): {
+    published: number
+    repeated: number
+    faults: number
+    dropped: number
+    evicted: number
+    subscriptions: number
+    sessions: number
+    events: number
+    bytes: number
+  } {
+    return {
+      published: this.published,
+      repeated: this.repeated,
+      faults: this.faults,
+      dropped: this.dropped,
+      subscriptions: this.live.size,
+      sessions: this.buffers.size,
+      ...this.buffers.counts,
+    }
+  }
+
+  private fanOut(message: Message): void {
+    const { event } = message
+    const texts: Texts = {}
+    let item: Item | undefined
+    for (const subscription of this.live) {
+      if (!subscription.filter(event)) continue
+      const text = textFor(message, subscription.ceiling, texts)
+      // Subscriptions of one name and text share the item: with a hundred readers that is most of the cost.
+      if (item?.kind !== "event" || item.sub !== subscription.id || item.text !== text) {
+        item = { kind: "event", sub: subscription.id, message, text }
+      }
+      this.offer(subscription.queue, item)
+    }
+  }
+
+  private offer(queue: Queue, item: Item): void {
+    try {
+      if (!queue.push(item)) this.dropped += 1
+    } catch (error) {
+      // One reader's broken binding must not cost the others their events.
+      this.faulted(error)
+      return
+    }
+    this.touch(queue)
+  }
+
+  private faulted(error: unknown): void {
+    this.faults += 1
+    this.options.onFault?.(error)
+  }
+
+  private wakeAll(): void {
+    const queues = [...this.touched]
+    this.touched.clear()
+    this.isWaking = false
+    for (const queue of queues) {
+      try {
+        queue.wake()
+      } catch (error) {
+        // As in `offer`.
+        this.faulted(error)
+      }
+    }
+  }
+}
+
+type Texts = Partial<Record<Capture, string>>
+
+/** What a reader under this ceiling is sent: the text as it came, where nothing has to go. */
+function textFor(message: Message, ceiling: Capture | undefined, texts: Texts): string {
+  if (ceiling === undefined) return message.text
+  const known = texts[ceiling]
+  if (known !== undefined) return known
+  const told = downlevel(message.event, ceiling)
+  const text = told === message.event ? message.text : JSON.stringify(told)
+  texts[ceiling] = text
+  return text
+}
+
+/** Makes the items of a replay one by one, as they are drawn. */
+function drawReplay({ id, filter, ceiling }: Subscription, replays: SessionReplay[]): () => Item | undefined {
+  let session = 0
+  let message = -1
+  return () => {
+    for (;;) {
+      const replay = replays[session]
+      if (replay === undefined) return undefined
+      if (message === -1) {
+        message = 0
+        if (replay.exhausted !== undefined) {
+          return { kind: "exhausted", sub: id, session: replay.session, earliest: replay.exhausted }
+        }
+      }
+      const next = replay.messages[message]
+      if (next === undefined) {
+        session += 1
+        message = -1
+        continue
+      }
+      message += 1
+      if (filter(next.event))
+        return { kind: "event", sub: id, message: next, text: textFor(next, ceiling, {}) }
+    }
+  }
+}

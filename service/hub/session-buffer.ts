@@ -1,0 +1,154 @@
+/**
+ * What is held of one session for readers that come later (AEP-0003 §5): the last events in order of position, each
+ * `(source, id)` once. Knows what it had to let go, since only that makes a reader's position too old: gaps in the count are
+ * legal. Part of `buffers.ts`.
+ */
+import { comparePositions, type Message, type Position, positionOf } from "./message.ts"
+
+interface Entry {
+  message: Message
+  /** Its position; for an event without one, the highest that was known when it came. */
+  at: Position
+  hasPosition: boolean
+}
+
+/** Before every position. */
+const START: Position = { epoch: 0, seq: -1 }
+const COMPACT_AT = 1024
+
+/** See the head of the file. */
+export class SessionBuffer {
+  bytes = 0
+  private entries: (Entry | undefined)[] = []
+  private head = 0
+  private highest: Position | undefined
+  private readonly sources = new Map<string, string>()
+  private collisions = 0
+
+  /** `lost`: the highest position that was let go before, where that is known. */
+  constructor(private lost?: Position) {}
+
+  get size(): number {
+    return this.entries.length - this.head
+  }
+
+  /** The highest position ever held here; what a whole eviction makes too old. */
+  get last(): Position | undefined {
+    return this.highest ?? this.lost
+  }
+
+  /** Takes an event at its place; false when it is held already. */
+  add(message: Message): boolean {
+    const { source, id } = message.event
+    if (this.holds(source, id)) return false
+    const position = positionOf(message.event)
+    if (position !== undefined) this.meet(message, position)
+    const at = position ?? this.highest ?? START
+    this.insert({ message, at, hasPosition: position !== undefined })
+    this.remember(source, id)
+    this.bytes += message.text.length
+    return true
+  }
+
+  /** Lets the first event go; returns the characters freed. */
+  drop(): number {
+    const first = this.entries[this.head]
+    if (first === undefined) return 0
+    this.entries[this.head] = undefined
+    this.head += 1
+    if (this.head >= COMPACT_AT && this.head * 2 >= this.entries.length) {
+      this.entries = this.entries.slice(this.head)
+      this.head = 0
+    }
+    if (first.hasPosition && (this.lost === undefined || comparePositions(first.at, this.lost) > 0)) {
+      this.lost = first.at
+    }
+    this.forget(first.message.event.source, first.message.event.id)
+    const bytes = first.message.text.length
+    this.bytes -= bytes
+    return bytes
+  }
+
+  /** What is held behind a position, all of it without one; `exhausted` is the earliest position held, where events that
+   *  the reader lacks were let go. */
+  replay(after: Position | undefined): { messages: Message[]; exhausted?: Position } {
+    const from = after === undefined ? this.head : this.firstAtOrAfter(after)
+    const messages: Message[] = []
+    for (let index = from; index < this.entries.length; index += 1) {
+      const entry = this.entries[index]
+      if (entry === undefined) break
+      // An event without a position may have come after the reader left, though its anchor did not.
+      if (after !== undefined && entry.hasPosition && comparePositions(entry.at, after) === 0) continue
+      messages.push(entry.message)
+    }
+    if (after === undefined || this.lost === undefined || comparePositions(after, this.lost) >= 0)
+      return { messages }
+    const earliest = this.earliest()
+    return earliest === undefined ? { messages } : { messages, exhausted: earliest }
+  }
+
+  private earliest(): Position | undefined {
+    for (let index = this.head; index < this.entries.length; index += 1) {
+      const entry = this.entries[index]
+      if (entry?.hasPosition === true) return entry.at
+    }
+    return undefined
+  }
+
+  /** A session that is first met in the middle was somewhere else before, or here before a restart. */
+  private meet({ event }: Message, position: Position): void {
+    if (
+      this.highest === undefined &&
+      this.lost === undefined &&
+      event.type !== "session.started" &&
+      position.seq > 0
+    ) {
+      this.lost = { epoch: position.epoch, seq: position.seq - 1 }
+    }
+    if (this.highest === undefined || comparePositions(position, this.highest) > 0) this.highest = position
+  }
+
+  private insert(entry: Entry): void {
+    const last = this.entries.at(-1)
+    if (this.size === 0 || last === undefined || comparePositions(entry.at, last.at) >= 0) {
+      this.entries.push(entry)
+      return
+    }
+    // Backfill: behind whatever stands at the same place.
+    let index = this.entries.length
+    while (index > this.head && comparePositions(this.entries[index - 1]?.at ?? START, entry.at) > 0)
+      index -= 1
+    this.entries.splice(index, 0, entry)
+  }
+
+  private firstAtOrAfter(position: Position): number {
+    let [low, high] = [this.head, this.entries.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (comparePositions(this.entries[middle]?.at ?? START, position) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  // Ids alone are nearly always unique, so that no key is put together for each event.
+  private holds(source: string, id: string): boolean {
+    const known = this.sources.get(id)
+    if (known === source) return true
+    return this.collisions > 0 && this.sources.has(`${id}\0${source}`)
+  }
+
+  private remember(source: string, id: string): void {
+    if (!this.sources.has(id)) {
+      this.sources.set(id, source)
+      return
+    }
+    this.collisions += 1
+    this.sources.set(`${id}\0${source}`, source)
+  }
+
+  private forget(source: string, id: string): void {
+    if (this.sources.get(id) === source) this.sources.delete(id)
+    else if (this.sources.delete(`${id}\0${source}`)) this.collisions -= 1
+  }
+}
