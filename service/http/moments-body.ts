@@ -4,6 +4,7 @@
  */
 import * as v from "valibot"
 import type { Instance, Moment, Rejection } from "../../shared/moments.ts"
+import { isShallow, isTooDeep, MAX_LEVELS } from "../hub/depth.ts"
 import { sessionOf } from "../map/moment.ts"
 import { PROFILES } from "../map/profile.ts"
 import {
@@ -16,9 +17,6 @@ import {
   MAX_VERSION,
   MODES,
 } from "./sound.ts"
-
-/** Real arguments have some ten levels. Writing 100,000 as JSON, for a digest, stops the process for seconds. */
-const MAX_LEVELS = 500
 
 const identifier = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_ID))
 const index = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -98,22 +96,20 @@ export function readShell(
   if (moments.length > maxBatch) {
     return { fault: `moments: more than ${maxBatch} in one request; send them in several` }
   }
-  // Each level takes a bracket to open and one to close.
-  const isShallow = length < 2 * MAX_LEVELS
-  return { shell: { isShallow, instance: instance as Instance, first, dropped, moments } }
+  return { shell: { isShallow: isShallow(length), instance: instance as Instance, first, dropped, moments } }
 }
 
-/** One moment, or why it is refused. `fallback` is the index to report when it has none of its own; `isShallow` spares
+/** One moment, or why it is refused. `fallback` is the index to report when it has none of its own; `skipsDepth` spares
  *  the walk through a moment that cannot be too deep. */
 export function readMoment(
   value: unknown,
   fallback: number,
-  isShallow = false,
+  skipsDepth = false,
 ): { moment: Moment } | { rejection: Rejection } {
   const result = isSoundMoment(value)
     ? { success: true as const, output: value as v.InferOutput<typeof momentSchema> }
     : v.safeParse(momentSchema, value)
-  if (result.success && !isShallow && isDeeper(value, MAX_LEVELS)) {
+  if (result.success && !skipsDepth && isTooDeep(value)) {
     return { rejection: { n: result.output.n, reason: `body: expected at most ${MAX_LEVELS} levels` } }
   }
   if (result.success) {
@@ -125,15 +121,6 @@ export function readMoment(
   }
   const n = v.is(v.object({ n: index }), value) ? value.n : fallback
   return { rejection: { n, reason: faultOf(result.issues[0]) } }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false
-  if (levels === 0) return true
-  // Parsed JSON has no members but its own; a list of them would be made for every object of every moment.
-  const members = value as Record<string, unknown>
-  for (const name in members) if (isDeeper(members[name], levels - 1)) return true
-  return false
 }
 
 /** `field: what is expected`; what was received could be content and stays out. */

@@ -18,6 +18,7 @@ import {
   URI,
 } from "../../shared/aep.ts"
 import { isDateTime, isObject } from "../../shared/aep-payloads.ts"
+import { isShallow, isTooDeep, MAX_LEVELS } from "./depth.ts"
 
 /** `text` is one line of JSON without line breaks: the bytes that were received, wherever they were one line. */
 export interface Message {
@@ -53,7 +54,7 @@ export function isCommand(type: string): boolean {
   return COMMAND.test(type)
 }
 
-const LINE_BREAK = /[\r\n]/
+const LINE_BREAKS = /[\r\n]+/g
 
 /** Reads one event. Its envelope is judged as by `envelopeSchema`; the payload is not. */
 export function readMessage(text: string): ReadMessage {
@@ -63,13 +64,19 @@ export function readMessage(text: string): ReadMessage {
   if (!isSound(value)) {
     const result = v.safeParse(envelopeSchema, value)
     if (!result.success) {
-      const id = typeof value.id === "string" && value.id !== "" ? { id: value.id } : {}
-      return { kind: "invalid", detail: faultOf(result.issues[0]), ...id }
+      return { kind: "invalid", detail: faultOf(result.issues[0]), ...idOf(value) }
     }
   }
+  if (!isShallow(text.length) && isTooDeep(value)) {
+    return { kind: "invalid", detail: `data: expected at most ${MAX_LEVELS} levels`, ...idOf(value) }
+  }
   // A line break can only stand between members: inside a text JSON escapes it.
-  const line = LINE_BREAK.test(text) ? JSON.stringify(value) : text
+  const line = text.replace(LINE_BREAKS, " ")
   return { kind: "message", message: { event: value as AepEvent, text: line } }
+}
+
+function idOf({ id }: Record<string, unknown>): { id?: string } {
+  return typeof id === "string" && id !== "" ? { id } : {}
 }
 
 function parse(text: string): unknown {

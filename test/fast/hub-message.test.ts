@@ -120,6 +120,15 @@ test("the quick verdict and the schema's are the same, whatever the envelope", (
   expect(sound).toBeGreaterThan(8)
 })
 
+test("a payload of too many levels is refused, one of many is read", () => {
+  const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`
+  const textOf = (levels: number): string =>
+    JSON.stringify(eventOf({ id: "E-deep" })).replace(/\}$/, `,"data":${nested(levels)}}`)
+  expect(readMessage(textOf(100_000))).toMatchObject({ kind: "invalid", id: "E-deep" })
+  expect(readMessage(textOf(600))).toMatchObject({ kind: "invalid", detail: expect.stringMatching(/^data/) })
+  expect(readMessage(textOf(400)).kind).toBe("message")
+})
+
 test("a member named __proto__ is refused, and changes nothing", () => {
   const text = JSON.stringify(eventOf()).replace("{", '{"__proto__":{"seq":5},')
   expect(readMessage(text).kind).toBe("invalid")
