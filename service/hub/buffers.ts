@@ -19,7 +19,8 @@ export interface BufferBounds {
 export interface SessionReplay {
   session: string
   exhausted?: Position
-  messages: readonly Message[]
+  /** Events as they came, in order. */
+  texts: readonly string[]
 }
 
 /** Sessions of which nothing is held but how far they had come, for each one that is held. */
@@ -62,7 +63,7 @@ export class ReplayBuffers {
       case "all":
         return [...this.sessions].map(([session, buffer]) => ({
           session,
-          messages: buffer.replay(undefined).messages,
+          texts: buffer.replay(undefined).texts,
         }))
       case "positions":
         return [...from.positions].flatMap(([session, position]) => {

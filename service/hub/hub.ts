@@ -166,26 +166,28 @@ function textFor(message: Message, ceiling: Capture | undefined, texts: Texts): 
 /** Makes the items of a replay one by one, as they are drawn. */
 function drawReplay({ id, filter, ceiling }: Subscription, replays: SessionReplay[]): () => Item | undefined {
   let session = 0
-  let message = -1
+  let index = -1
   return () => {
     for (;;) {
       const replay = replays[session]
       if (replay === undefined) return undefined
-      if (message === -1) {
-        message = 0
+      if (index === -1) {
+        index = 0
         if (replay.exhausted !== undefined) {
           return { kind: "exhausted", sub: id, session: replay.session, earliest: replay.exhausted }
         }
       }
-      const next = replay.messages[message]
-      if (next === undefined) {
+      const text = replay.texts[index]
+      if (text === undefined) {
         session += 1
-        message = -1
+        index = -1
         continue
       }
-      message += 1
-      if (filter(next.event))
-        return { kind: "event", sub: id, message: next, text: textFor(next, ceiling, {}) }
+      index += 1
+      // Judged when it came in.
+      const message: Message = { event: JSON.parse(text), text }
+      if (filter(message.event))
+        return { kind: "event", sub: id, message, text: textFor(message, ceiling, {}) }
     }
   }
 }

@@ -5,8 +5,11 @@
  */
 import { comparePositions, type Message, type Position, positionOf } from "./message.ts"
 
+/** The text and not the event, which takes four times as much; most of what is held is never asked for. */
 interface Entry {
-  message: Message
+  text: string
+  id: string
+  source: string
   /** Its position; for an event without one, the highest that was known when it came. */
   at: Position
   hasPosition: boolean
@@ -22,6 +25,7 @@ export class SessionBuffer {
   private entries: (Entry | undefined)[] = []
   private head = 0
   private highest: Position | undefined
+  private source = ""
   private readonly sources = new Map<string, string>()
   private collisions = 0
 
@@ -44,8 +48,10 @@ export class SessionBuffer {
     const position = positionOf(message.event)
     if (position !== undefined) this.meet(message, position)
     const at = position ?? this.highest ?? START
-    this.insert({ message, at, hasPosition: position !== undefined })
-    this.remember(source, id)
+    // One text for all events of a source, however often it was read.
+    this.source = source === this.source ? this.source : source
+    this.insert({ text: message.text, id, source: this.source, at, hasPosition: position !== undefined })
+    this.remember(this.source, id)
     this.bytes += message.text.length
     return true
   }
@@ -63,28 +69,28 @@ export class SessionBuffer {
     if (first.hasPosition && (this.lost === undefined || comparePositions(first.at, this.lost) > 0)) {
       this.lost = first.at
     }
-    this.forget(first.message.event.source, first.message.event.id)
-    const bytes = first.message.text.length
+    this.forget(first.source, first.id)
+    const bytes = first.text.length
     this.bytes -= bytes
     return bytes
   }
 
   /** What is held behind a position, all of it without one; `exhausted` is the earliest position held, where events that
    *  the reader lacks were let go. */
-  replay(after: Position | undefined): { messages: Message[]; exhausted?: Position } {
+  replay(after: Position | undefined): { texts: string[]; exhausted?: Position } {
     const from = after === undefined ? this.head : this.firstAtOrAfter(after)
-    const messages: Message[] = []
+    const texts: string[] = []
     for (let index = from; index < this.entries.length; index += 1) {
       const entry = this.entries[index]
       if (entry === undefined) break
       // An event without a position may have come after the reader left, though its anchor did not.
       if (after !== undefined && entry.hasPosition && comparePositions(entry.at, after) === 0) continue
-      messages.push(entry.message)
+      texts.push(entry.text)
     }
     if (after === undefined || this.lost === undefined || comparePositions(after, this.lost) >= 0)
-      return { messages }
+      return { texts }
     const earliest = this.earliest()
-    return earliest === undefined ? { messages } : { messages, exhausted: earliest }
+    return earliest === undefined ? { texts } : { texts, exhausted: earliest }
   }
 
   private earliest(): Position | undefined {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { type BufferBounds, ReplayBuffers } from "../../service/hub/buffers.ts"
 import { type Message, type Position, positionOf } from "../../service/hub/message.ts"
+import type { AepEvent } from "../../shared/aep.ts"
 import { messageOf, row } from "./hub-events.ts"
 
 const WIDE: BufferBounds = { depth: 1000, sessions: 100, bytes: 10_000_000 }
@@ -15,14 +16,15 @@ function filled(bounds: Partial<BufferBounds>, messages: readonly Message[]): Re
 /** What a reader gets behind a position of a session: the marker if any, and what follows. */
 function after(buffers: ReplayBuffers, position: Position, session = "s1") {
   const [replay] = buffers.replay({ kind: "positions", positions: new Map([[session, position]]) })
-  return { exhausted: replay?.exhausted, told: replay?.messages.map(placeOf) ?? [] }
+  return { exhausted: replay?.exhausted, told: replay?.texts.map(placeOf) ?? [] }
 }
 
 /** Every held event of every session. */
 const all = (buffers: ReplayBuffers): string[][] =>
-  buffers.replay({ kind: "all" }).map(({ messages }) => messages.map(placeOf))
+  buffers.replay({ kind: "all" }).map(({ texts }) => texts.map(placeOf))
 
-function placeOf({ event }: Message): string {
+function placeOf(text: string): string {
+  const event: AepEvent = JSON.parse(text)
   const position = positionOf(event)
   return position === undefined ? event.id : `${position.epoch}:${position.seq}`
 }
@@ -75,8 +77,8 @@ describe("what was let go", () => {
 
   test("is never marked for a reader that takes all that is held", () => {
     const [replay] = filled({ depth: 2 }, row(0, 9)).replay({ kind: "all" })
-    expect(replay).toEqual({ session: "s1", messages: expect.any(Array) })
-    expect(replay?.messages).toHaveLength(2)
+    expect(replay).toEqual({ session: "s1", texts: expect.any(Array) })
+    expect(replay?.texts).toHaveLength(2)
   })
 
   test("is as much as the depth says, and no more", () => {
@@ -125,7 +127,7 @@ describe("order", () => {
     const [first, second] = [messageOf({ seq: 1, id: "A" }), messageOf({ seq: 1, id: "B" })]
     const buffers = filled({}, [messageOf({ seq: 0 }), first, messageOf({ seq: 2 }), second])
     const [replay] = buffers.replay({ kind: "all" })
-    expect(replay?.messages.slice(1, 3)).toEqual([first, second])
+    expect(replay?.texts.slice(1, 3)).toEqual([first.text, second.text])
   })
 
   test("survives eviction and backfill together", () => {
@@ -217,7 +219,7 @@ describe("bounds", () => {
     expect(after(buffers, { epoch: 0, seq: 0 }, "b").told).toEqual(["0:1"])
     const huge = messageOf({ session: "c", data: { text: "x".repeat(10_000) } })
     buffers.admit(huge)
-    expect(buffers.replay({ kind: "all" }).map(({ messages }) => messages)).toEqual([[huge]])
+    expect(buffers.replay({ kind: "all" }).map(({ texts }) => texts)).toEqual([[huge.text]])
   })
 
   test("hold over many events: what is counted is what is there", () => {
@@ -227,10 +229,10 @@ describe("bounds", () => {
         messageOf({ session: `s${(index * 7919) % 61}`, seq: index, data: { n: "x".repeat(index % 300) } }),
       )
     }
-    const held = buffers.replay({ kind: "all" }).flatMap(({ messages }) => messages)
+    const held = buffers.replay({ kind: "all" }).flatMap(({ texts }) => texts)
     expect(buffers.size).toBeLessThanOrEqual(20)
     expect(buffers.counts.events).toBe(held.length)
-    expect(buffers.counts.bytes).toBe(held.reduce((sum, { text }) => sum + text.length, 0))
+    expect(buffers.counts.bytes).toBe(held.reduce((sum, text) => sum + text.length, 0))
     expect(buffers.counts.events + buffers.counts.evicted).toBe(20_000)
   })
 })

@@ -24,10 +24,11 @@ export function eventOf(members: Partial<Record<string, unknown>> = {}): AepEven
   return whole as AepEvent
 }
 
-/** The same as a message, with members in an order of its own, so that a rewritten text is noticed. */
+/** The same as a message, its members in another order than anybody would write them, so that a rewritten text is
+ *  noticed. */
 export function messageOf(members: Partial<Record<string, unknown>> = {}): Message {
-  const event = eventOf(members)
-  return { event, text: JSON.stringify(Object.fromEntries(Object.entries(event).reverse())) }
+  const text = JSON.stringify(Object.fromEntries(Object.entries(eventOf(members)).reverse()))
+  return { event: JSON.parse(text), text }
 }
 
 /** Messages of one session from one position to another, both included. */
