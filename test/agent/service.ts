@@ -72,7 +72,7 @@ export async function startService(
     // The port may be another's: ours is up once it has written its process id.
     if (!existsSync(join(sandbox.aepHome, "service.pid"))) return false
     return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1_000) }).then(
-      (response) => response.ok,
+      async (response) => ((await response.json()) as { relay: boolean }).relay,
       () => false,
     )
   }

@@ -1,7 +1,7 @@
 /**
  * Nothing above the ceiling reaches any sink (AEP-0003 §9): the real service as a process, fed with planted secrets in every
  * place of every moment, at every ceiling. Looked through as raw bytes: each file in its home, the database with its
- * side files while it runs and after its end, every answer of its doors, and what it prints.
+ * side files while it runs and after its end, every answer of its doors (streams and metrics too), and what it prints.
  */
 import { afterAll, describe, expect, test } from "bun:test"
 import { createHmac } from "node:crypto"
@@ -35,7 +35,10 @@ interface Sinks {
   /** Raw bytes as latin1, so that any needle of ASCII is found whatever lies around it. */
   running: Map<string, string>
   stopped: Map<string, string>
+  /** The stream at the ceiling `metadata` among them. */
   answers: string[]
+  /** The stream without a ceiling of its own, which may hold what the log holds. */
+  streamed: string
   printed: string
   rejected: number
 }
@@ -79,15 +82,22 @@ async function record(env: Record<string, string>): Promise<Sinks> {
   const told = (await (await post(batch)).json()) as { rejected: unknown[] }
   for (const body of MALFORMED) await post(body)
   await post({ instance: INSTANCE, first: MOMENTS.length, moments: REFUSED })
-  for (const path of ["/healthz", `/${encodeURIComponent(CANARY.text)}`]) {
+  for (const path of ["/healthz", "/metrics", "/events", `/${encodeURIComponent(CANARY.text)}`]) {
     await ask(path, { headers: { authorization: `Bearer ${TOKEN}` } })
   }
+  const stream = async (query: string): Promise<string> => {
+    const url = `${service.url}/stream?live=0&from=all${query}`
+    return (await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
+  }
+  const streamed = await stream("")
+  if (!streamed.includes(`"session":"${SESSION}"`)) throw new Error("nothing was streamed")
+  answers.push(await stream("&capture=metadata"))
 
   await waitFor("saved state", 5_000, () => hasSaved(home.path))
   const running = filesOf(home.path)
   await service.end("SIGTERM")
   const printed = `${service.child.stdout()}\n${service.child.stderr()}`
-  return { running, stopped: filesOf(home.path), answers, printed, rejected: told.rejected.length }
+  return { running, stopped: filesOf(home.path), answers, streamed, printed, rejected: told.rejected.length }
 }
 
 /** Kinds of dropped moments are counted by name; a name that is no identifier is not told. */
@@ -115,6 +125,7 @@ function findAll(sinks: Sinks, needles: readonly string[]): string[] {
     ...[...sinks.stopped].map(([name, bytes]): [string, string] => [`stopped ${name}`, bytes]),
     ...[...sinks.running.keys()].map((name): [string, string] => ["file name", name]),
     ...sinks.answers.map((text): [string, string] => ["answer", text]),
+    [" logs/opencode/ as streamed", sinks.streamed],
     ["printed", sinks.printed],
   ]
   return places.flatMap(([place, text]) =>
@@ -202,7 +213,13 @@ test("at full the content is there as it is, in the log and nowhere else; what s
   const log = JSON.stringify(eventsOf(sinks))
   for (const needle of [...SECRET_NEEDLES, BY_NAME.text, CANARY.needle, text]) expect(log).toContain(needle)
 
-  const elsewhere = { ...sinks, running: withoutLogs(sinks.running), stopped: withoutLogs(sinks.stopped) }
+  expect(sinks.streamed).toContain(CANARY.text)
+  const elsewhere = {
+    ...sinks,
+    streamed: "",
+    running: withoutLogs(sinks.running),
+    stopped: withoutLogs(sinks.stopped),
+  }
   expect(findAll(elsewhere, [...SECRET_NEEDLES, CANARY.needle])).toEqual([])
   for (const event of eventsOf(sinks) as Record<string, unknown>[]) {
     const { data: _, ...envelope } = event

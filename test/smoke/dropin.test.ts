@@ -27,7 +27,7 @@ const service = startChild({
 beforeAll(async () => {
   const isUp = () =>
     fetch(`http://127.0.0.1:${port}/healthz`).then(
-      (response) => response.ok,
+      async (response) => ((await response.json()) as { relay: boolean }).relay,
       () => false,
     )
   await waitFor("the service to answer", 10_000, isUp, () => service.stderr())
