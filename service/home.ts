@@ -23,6 +23,8 @@ export interface Secrets {
   key: string
   /** What the plugin shows at its doors: HMAC-SHA-256(key, "door/1"), hex. */
   doorCredential: string
+  /** What proves decisions to plugins; derived from the key, never sent. */
+  proofKey: Buffer
 }
 
 /** Paths inside a home. */
@@ -71,7 +73,8 @@ export function readSecrets(
 ): Secrets {
   const token = given.token ?? keptToken(paths.token)
   const key = given.key ?? keptKey(paths.pluginFile) ?? newSecret()
-  return { token, key, doorCredential: createHmac("sha256", key).update("door/1").digest("hex") }
+  const derive = (purpose: string): Buffer => createHmac("sha256", key).update(purpose).digest()
+  return { token, key, doorCredential: derive("door/1").toString("hex"), proofKey: derive("proof/1") }
 }
 
 /** Writes what the plugin needs to find us: the TCP address, the socket where there is one, the key. */

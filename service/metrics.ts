@@ -24,7 +24,7 @@ export interface Figures {
   }
   readers: { sockets: number; streams: number }
   claims: number
-  commands: { commands: number; repeated: number; rejected: number; unroutable: number }
+  commands: { commands: number; repeated: number; accepted: number; rejected: number; unroutable: number }
   isDegraded: boolean
   /** Absent without a relay. */
   relay: RelayStatus | undefined
@@ -73,6 +73,7 @@ export function metricsOf(figures: Figures): Metric[] {
     ...counters("aep_commands_total", "Commands for sessions of ours, by what became of them.", "result", [
       ["received", commands.commands],
       ["repeated", commands.repeated],
+      ["accepted", commands.accepted],
       ["rejected", commands.rejected],
       ["unroutable", commands.unroutable],
     ]),

@@ -47,6 +47,7 @@ export type MomentBody =
   | { kind: "tool.after"; input: ToolInput; output: unknown }
   | { kind: "permission.ask"; permission: Record<string, unknown> }
   | { kind: "chat.message"; input: Record<string, unknown>; output: Record<string, unknown> }
+  | { kind: "delivery"; request: string; status: DeliveryStatus }
   | { kind: "dispose" }
 
 /** One thing the agent did. `n` counts up by one per instance from 0; a gap means the plugin dropped some. */
@@ -82,3 +83,32 @@ export interface MomentAck {
   /** Present and true while events cannot be written to disk. */
   degraded?: boolean
 }
+
+/** A decision on its way down. */
+export interface DownMessage {
+  /** Names the decision, `[A-Za-z0-9._-]{1,64}`; one that comes again is the same one. */
+  request: string
+  /** JSON text of a `Decision`; parsed only after its proof was checked. */
+  decision: string
+  /**
+   * HMAC-SHA-256(proof key, nonce \0 instance \0 request \0 decision), lower-case hex; proof key = the 32 bytes of
+   * HMAC-SHA-256(key, "proof/1").
+   */
+  proof: string
+}
+
+/** What the service decided or a person did. `run`: the id of the user message that the session is working on. */
+export type Decision = { kind: "cancel"; session: string; run: string }
+
+/** Answer of `GET /opencode/instances/{id}/down?nonce=...`. */
+export interface DownAnswer {
+  messages: DownMessage[]
+  /** Whether somebody could answer asks now. */
+  answerable: boolean
+}
+
+/**
+ * What came of a decision. `done`: the agent took it; what came of it, its own events tell. `stale`: it no longer applies.
+ * `failed`: the agent refused it or could not be asked.
+ */
+export type DeliveryStatus = "done" | "stale" | "failed"

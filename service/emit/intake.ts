@@ -3,7 +3,7 @@
  * the waits for a run's verdict. Everything of a batch happens in one synchronous turn that ends with the write and
  * the acknowledgement, so that no reader and no save ever sees half of it.
  */
-import type { Moment, MomentAck, Rejection } from "../../shared/moments.ts"
+import type { DeliveryStatus, Moment, MomentAck, Rejection } from "../../shared/moments.ts"
 import { sessionOf } from "../map/moment.ts"
 import { profileOf } from "../map/profile.ts"
 import { voidAsks } from "../session/asks.ts"
@@ -18,6 +18,7 @@ import type { Emitter } from "./emitter.ts"
 import { Instances, type LiveInstance, ownSessionOf, requireProfile } from "./instances.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Timers } from "./shelf.ts"
+import { Watch } from "./watch.ts"
 
 /** A batch whose shell was checked at the door; each moment is judged on its own by `read`. */
 export interface Batch {
@@ -43,26 +44,23 @@ export interface IntakeParts {
     fallback: number,
     isShallow?: boolean,
   ) => { moment: Moment } | { rejection: Rejection }
+  /** Told of what became of a decision that was brought down. Must not throw. */
+  onDelivery?: (request: string, status: DeliveryStatus) => void
   /** Told of a moment that could not be applied: a fault of ours. */
   onFault: (error: unknown) => void
 }
-
-/** How often leases are looked at. */
-const WATCH_MS = 5_000
-/** A watch that comes this late means that the machine slept. */
-const SLEPT_MS = 20_000
 
 export class Intake {
   readonly counts = { batches: 0, moments: 0, repeated: 0, rejected: 0, dropped: 0 }
   private readonly instances = new Instances()
   private readonly verdicts = new Map<string, unknown>()
   private readonly claims: Claims
-  private watch: unknown
-  private watchedAt: number
+  private readonly watch: Watch
 
   constructor(private readonly parts: IntakeParts) {
-    this.watchedAt = parts.now()
     this.claims = parts.claims ?? NO_CLAIMS
+    const { timers, now, onFault } = parts
+    this.watch = new Watch({ timers, now, onFault, look: (at, slept) => this.look(at, slept) })
   }
 
   /** Takes up what an earlier process left open, and starts watching leases. */
@@ -81,7 +79,7 @@ export class Intake {
         )
       live.sessions.add(key.session)
     }
-    this.watchNext()
+    this.watch.start()
   }
 
   /** Applies one batch. Durable when it returns, unless the answer says `degraded`. */
@@ -111,9 +109,25 @@ export class Intake {
     return { next, rejected, ...(ledger.degraded ? { degraded: true } : {}) }
   }
 
+  /** Renews the lease of an instance that speaks now; false when it has to introduce itself first. */
+  renew(instance: string): boolean {
+    const live = this.instances.get(instance)
+    if (live === undefined || live.recovered || live.lapsedAt !== undefined) return false
+    live.renewedAt = this.parts.now()
+    return true
+  }
+
+  /** The living instance that speaks for a session, and its open run. */
+  targetOf(session: string): { instance: string; run: string | undefined } | undefined {
+    const live = this.speakerOf(session)
+    if (live === undefined) return undefined
+    const run = this.parts.emitter.stateOf(live.profile.agent, session)?.run?.id
+    return { instance: live.instance.id, run }
+  }
+
   /** Says something in a session that a living instance speaks for, and writes it; false when none does. */
   speak(session: string, act: (scene: Scene) => void): boolean {
-    const live = this.instances.speakerOf(session, (agent) => this.parts.emitter.stateOf(agent, session))
+    const live = this.speakerOf(session)
     if (live === undefined) return false
     this.turn(live, session, { at: this.parts.now(), act })
     this.parts.emitter.write()
@@ -122,7 +136,7 @@ export class Intake {
 
   /** Says that the agents are gone from here, and stops all timers. Open runs stay open for the next process. */
   stop(): void {
-    this.parts.timers.clear(this.watch)
+    this.watch.stop()
     for (const handle of this.verdicts.values()) this.parts.timers.clear(handle)
     this.verdicts.clear()
     const agents = new Set(
@@ -144,6 +158,10 @@ export class Intake {
     if (own?.ended !== true) return false
     this.counts.repeated += moments.length
     return true
+  }
+
+  private speakerOf(session: string): LiveInstance | undefined {
+    return this.instances.speakerOf(session, (agent) => this.parts.emitter.stateOf(agent, session))
   }
 
   private meet(batch: Batch): LiveInstance {
@@ -190,6 +208,7 @@ export class Intake {
   private applyOne(live: LiveInstance, moment: Moment): Rejection | undefined {
     try {
       if (moment.kind === "dispose") this.dispose(live, moment)
+      else if (moment.kind === "delivery") this.parts.onDelivery?.(moment.request, moment.status)
       else {
         const session = sessionOf(moment) ?? live.ownSession
         live.sessions.add(session)
@@ -289,24 +308,9 @@ export class Intake {
     })
   }
 
-  private watchNext(): void {
-    this.watchedAt = this.parts.now()
-    this.watch = this.parts.timers.set(() => {
-      try {
-        this.watchLeases()
-      } catch (error) {
-        // The next watch tries again.
-        this.parts.onFault(error)
-      }
-      this.watchNext()
-    }, WATCH_MS)
-  }
-
-  /** One look at the leases; a timer calls it, and tests do. */
-  watchLeases(): void {
-    const { emitter, now } = this.parts
-    const at = now()
-    if (at - this.watchedAt > WATCH_MS + SLEPT_MS) this.instances.renewAll(at)
+  private look(at: number, slept: boolean): void {
+    const { emitter } = this.parts
+    if (slept) this.instances.renewAll(at)
     for (const live of this.instances.overdue(at)) this.lapse(live, at)
     for (const live of this.instances.forgotten(at)) {
       for (const session of this.openOf(live)) this.turn(live, session, { at, act: voidAsks })

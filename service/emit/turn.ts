@@ -70,7 +70,7 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
     const { capture, data } = gated
     const extensions: Record<string, string | number> = { [marks.instance]: instance.id }
     if (moment !== undefined) extensions[marks.moment] = moment.n
-    for (const name of ["message", "request", "call", "todo"] as const) {
+    for (const name of ["message", "request", "call", "todo", "command"] as const) {
       const value = links.marks?.[name]
       if (value !== undefined) extensions[marks[name]] = value
     }

@@ -5,6 +5,7 @@
 import { type Context, Hono } from "hono"
 import { type AepDoors, aepRoutes, type Server } from "./aep.ts"
 import { isCrossOrigin, shareWithOrigin } from "./cors.ts"
+import { type DownlinkDoor, downlinkDoor } from "./downlink.ts"
 import { type GuardPolicy, judgeOrigin, refuse } from "./guard.ts"
 import { type HealthDoor, healthDoor } from "./health.ts"
 import { type MomentsDoor, momentsDoor } from "./moments.ts"
@@ -13,6 +14,8 @@ import { type MomentsDoor, momentsDoor } from "./moments.ts"
 export interface Doors {
   policy: GuardPolicy
   moments: MomentsDoor
+  /** The plugin's way down; without it there is no such door. */
+  downlink?: DownlinkDoor
   health: HealthDoor
   /** The embedded endpoint; without it there are no such doors. */
   aep?: AepDoors
@@ -39,6 +42,16 @@ export function createApp(doors: Doors): App {
     "/opencode/moments",
     guarded((request) => momentsDoor(request, doors.moments)),
   )
+  const { downlink } = doors
+  if (downlink !== undefined) {
+    app.get("/opencode/instances/:id/down", (context) => {
+      const { raw } = context.req
+      const refusal = judgeOrigin(raw.headers, doors.policy)
+      return refusal === undefined
+        ? downlinkDoor(raw, context.req.param("id"), downlink, context.env)
+        : refuse(refusal)
+    })
+  }
   app.get(
     "/healthz",
     guarded((request) => healthDoor(request, doors.health)),

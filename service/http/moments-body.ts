@@ -8,6 +8,7 @@ import { isShallow, isTooDeep, MAX_LEVELS } from "../hub/depth.ts"
 import { sessionOf } from "../map/moment.ts"
 import { PROFILES } from "../map/profile.ts"
 import {
+  DELIVERY_STATUSES,
   INSTANCE_ID,
   isSoundMoment,
   isSoundShell,
@@ -69,6 +70,12 @@ export const momentSchema = v.variant("kind", [
   v.object({ ...clock, kind: v.literal("tool.after"), input: toolInput, output: v.unknown() }),
   v.object({ ...clock, kind: v.literal("permission.ask"), permission: object }),
   v.object({ ...clock, kind: v.literal("chat.message"), input: object, output: object }),
+  v.object({
+    ...clock,
+    kind: v.literal("delivery"),
+    request: v.pipe(v.string(), v.regex(INSTANCE_ID, "1 to 64 characters of A-Z a-z 0-9 . _ -")),
+    status: v.picklist(DELIVERY_STATUSES),
+  }),
   v.object({ ...clock, kind: v.literal("dispose") }),
 ])
 

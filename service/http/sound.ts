@@ -17,6 +17,9 @@ export const INSTANCE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** How an agent may have been started. */
 export const MODES = ["run", "tui", "serve", "unknown"] as const
 
+/** What a plugin may report of a decision. */
+export const DELIVERY_STATUSES = ["done", "stale", "failed"] as const
+
 /** Whether this is a well-formed moment beyond doubt. */
 export function isSoundMoment(value: unknown): boolean {
   if (!isObject(value) || !isIndex(value.n) || !isTime(value.at) || !isCut(value.cut)) return false
@@ -31,6 +34,12 @@ export function isSoundMoment(value: unknown): boolean {
       return isObject(value.permission)
     case "chat.message":
       return isObject(value.input) && isObject(value.output)
+    case "delivery":
+      return (
+        typeof value.request === "string" &&
+        INSTANCE_ID.test(value.request) &&
+        DELIVERY_STATUSES.some((status) => status === value.status)
+      )
     case "dispose":
       return true
     default:

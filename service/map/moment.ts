@@ -33,6 +33,7 @@ export function mapMoment(moment: MomentBody, context: MapContext): Draft | unde
       return ask && askDraft(ask, context.profile.hookOptions, ["control"])
     }
     case "chat.message":
+    case "delivery":
     case "dispose":
       return undefined
     default:
@@ -59,6 +60,7 @@ export function sessionOf(moment: MomentBody): string | undefined {
       return text(objectOf(moment.input).sessionID)
     case "permission.ask":
       return text(moment.permission.sessionID)
+    case "delivery":
     case "dispose":
       return undefined
     default:

@@ -85,6 +85,12 @@ const STEPS: Readonly<Record<string, Step>> = {
     state.runs += 1
     delete state.candidate
   },
+  "control.accepted": (state, event, marks) => {
+    if (textOf(event.extensions[marks.command])?.startsWith("cancel:") !== true) return
+    if (state.run !== undefined && state.run.id === event.run && event.cause !== undefined) {
+      state.run.cancel = event.cause
+    }
+  },
   "run.finished": endRun,
   "run.failed": endRun,
   "run.cancelled": endRun,

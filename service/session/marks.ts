@@ -18,6 +18,8 @@ export interface MarkNames {
   call: string
   /** Content digest of a todo without an id of its own. */
   todo: string
+  /** On an acknowledgement: what was commanded, and a digest of the command's source and id. */
+  command: string
 }
 
 /** The names in one vendor's namespace; every name stays within the 20 characters allowed. */
@@ -30,8 +32,9 @@ export function markNames(namespace: string): MarkNames {
     request: `${namespace}request`,
     call: `${namespace}call`,
     todo: `${namespace}todo`,
+    command: `${namespace}command`,
   }
 }
 
 /** Values for the marks of one event. */
-export type Marks = Partial<Record<"message" | "request" | "call" | "todo", string>>
+export type Marks = Partial<Record<"message" | "request" | "call" | "todo" | "command", string>>

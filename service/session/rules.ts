@@ -37,6 +37,7 @@ export function applyMoment(scene: Scene, moment: Moment): void {
       ensureStarted(scene, {})
       onAsk(scene, moment.permission)
       return
+    case "delivery":
     case "dispose":
       return
     default:

@@ -135,6 +135,13 @@ export function onVerdictDue(scene: Scene): void {
   if (scene.state.run?.idleAt !== undefined) settleRun(scene, "idle")
 }
 
+/** The agent is told, by a command, to stop this run: what ends it then is the command's doing. Without one: it is not. */
+export function expectCancel({ state }: Scene, run: string, command: string | undefined): void {
+  if (state.run?.id !== run) return
+  if (command === undefined) delete state.run.cancel
+  else state.run.cancel = command
+}
+
 /**
  * Closes what the run left open and says its one terminal (AEP-0002 §2.5). D-12 The annex calls a run finished at
  * `session.idle`; the agent says idle after aborts, refusals and failures too, twice, and before the error
@@ -146,5 +153,6 @@ export function settleRun(scene: Scene, on: JudgedOn): void {
   if (on !== "lapsed") voidAsks(scene)
   const verdict = judgeRun(run, on, scene.at)
   abortTools(scene)
-  scene.emit(verdict, { run: run.id, cause: run.eventId })
+  const command = verdict.type === "run.cancelled" ? run.cancel : undefined
+  scene.emit(verdict, { run: run.id, cause: command ?? run.eventId })
 }

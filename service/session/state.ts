@@ -58,6 +58,8 @@ export interface OpenRun {
   stoppedBy?: "rejected" | "dismissed"
   /** When the session last said idle; absent while it works. */
   idleAt?: number
+  /** Id of the command that the agent was told to stop the run by. Hint until the command was accepted. */
+  cancel?: string
 }
 
 export interface MessageEvidence {

@@ -17,7 +17,7 @@ export function judgeRun(run: OpenRun, on: JudgedOn, now: number): Draft {
   // A refusal explains an unfinished answer better than an error of the session, except the user's own abort.
   const isTold = run.stoppedBy === undefined || run.error === "MessageAbortedError"
   const error = last?.error ?? (unfinished && isTold ? run.error : undefined)
-  if (error === "MessageAbortedError") return cancelled("user", spent)
+  if (error === "MessageAbortedError") return cancelled(run.cancel === undefined ? "user" : "control", spent)
   if (error !== undefined) return failed(error, spent, { type: error })
   switch (last?.finish) {
     case "stop":
@@ -42,7 +42,8 @@ export function lastAnswer(run: OpenRun): MessageEvidence | undefined {
 }
 
 /** A run that never went idle was not stopped by its user, as far as anyone can know. */
-function byWhom(run: OpenRun, on: JudgedOn): "user" | "shutdown" {
+function byWhom(run: OpenRun, on: JudgedOn): "user" | "control" | "shutdown" {
+  if (run.cancel !== undefined) return "control"
   return run.idleAt === undefined && (on === "disposed" || on === "lapsed") ? "shutdown" : "user"
 }
 
