@@ -6,11 +6,13 @@
 import { Command, CommanderError } from "commander"
 import manifest from "../package.json" with { type: "json" }
 import { processOutput } from "./cli/output.ts"
+import { addTail } from "./cli/tail-command.ts"
 import { addTimeline } from "./cli/timeline-command.ts"
 import { addValidate } from "./cli/validate-command.ts"
 
 const EXAMPLES = `
 Examples:
+  $ opencode-aep tail
   $ opencode-aep timeline ~/.aep/logs/opencode/ses_1234.jsonl
   $ opencode-aep validate ~/.aep/logs/opencode/*.jsonl
 
@@ -26,7 +28,7 @@ const exit = (code: number): void => {
 }
 
 const program = new Command("opencode-aep")
-  .description("Reads what your agent sessions left on disk.")
+  .description("Shows what your agent sessions do, and what they left on disk.")
   .version(manifest.version)
   .exitOverride()
   .showHelpAfterError("next: opencode-aep help <command> shows how it is called, with examples")
@@ -36,6 +38,7 @@ const program = new Command("opencode-aep")
   .addHelpText("after", EXAMPLES)
 addValidate(program, output, exit)
 addTimeline(program, output, exit)
+addTail(program, output, exit)
 
 try {
   await program.parseAsync(process.argv.slice(2), { from: "user" })

@@ -96,7 +96,8 @@ const TELL: Readonly<Record<string, Teller>> = {
   "agent.presence": (event, data) => `agent ${event.agent} is ${textOf(data.state) ?? "?"}`,
 }
 
-function sentence(event: AepEvent): string {
+/** What an event says, in words; holds text from outside as it is, to be shown through `visible`. */
+export function sentence(event: AepEvent): string {
   const tell = Object.hasOwn(TELL, event.type) ? TELL[event.type] : undefined
   if (tell !== undefined) return tell(event, objectOf(event.data))
   return `${event.type}${event.subject === undefined ? "" : ` ${event.subject}`}`

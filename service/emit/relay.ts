@@ -18,7 +18,7 @@ import type { Timers } from "./shelf.ts"
 
 /** What the binding needs to know and to be able to do. */
 export interface RelayOptions {
-  /** Full `ws:` or `wss:` address, from `readRelayAddress`. */
+  /** Full `ws:` or `wss:` address of the relay's socket, as the configuration reads it. */
   url: string
   /** Bearer token of the relay. */
   token: string | undefined

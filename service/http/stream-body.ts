@@ -3,8 +3,8 @@
  * and no more (a stream that is pushed into buffers without any). Knows no request; `stream.ts` makes and ends it.
  */
 import type { Timers } from "../emit/shelf.ts"
-import { type Item, Queue } from "../hub/queue.ts"
-import { frameComment, frameEvent, frameExhausted } from "../hub/sse.ts"
+import { Queue } from "../hub/queue.ts"
+import { frameComment, frameItem } from "../hub/sse.ts"
 
 /** Bounds of a body, and who is told of its end. */
 export interface StreamBodyParts {
@@ -21,8 +21,9 @@ export interface StreamBodyParts {
 const TICK_MS = 15_000
 /** A reader who takes nothing for so many ticks, with a backlog, is gone or as good as gone: 30 to 45 s. */
 const STALLED_TICKS = 3
-/** Characters put into one chunk, the last event whole. */
+/** The most a reader is given at once, bytes: one who takes so much of a large event in a while is slow and not gone. */
 const CHUNK = 64 * 1024
+const NOTHING = new Uint8Array()
 
 const encoder = new TextEncoder()
 
@@ -35,6 +36,8 @@ export class StreamBody {
   private answer: (() => void) | undefined
   private timer: unknown
   private ticks = 0
+  /** Framed and not yet given. */
+  private rest: Uint8Array = NOTHING
   private isComplete = false
   private hasEnded = false
 
@@ -42,7 +45,9 @@ export class StreamBody {
     this.queue = new Queue({
       softBytes: parts.softBytes,
       hardBytes: parts.hardBytes,
-      wake: () => this.wake(),
+      wake: () => {
+        if (this.answer !== undefined && this.flush()) this.release()
+      },
       overflow: () => this.end("too slow"),
     })
     this.stream = new ReadableStream(
@@ -57,12 +62,16 @@ export class StreamBody {
       },
       { highWaterMark: 0 },
     )
-    this.arm()
+    this.timer = parts.timers.set(() => this.tick(), TICK_MS)
   }
 
   /** Ends the stream behind what it was given already, and says why. May be called twice. */
   end(reason: string): void {
+    // What was published in this turn still reaches a reader who waits for it.
+    if (this.answer !== undefined) this.flush()
     if (this.hasEnded) return
+    // A frame that was begun is ended: half of one would be read as a whole with what follows.
+    if (this.rest.length > 0) this.controller?.enqueue(this.rest)
     this.write(frameComment(`closing ${reason}`))
     this.close()
   }
@@ -85,16 +94,13 @@ export class StreamBody {
     return promise
   }
 
-  private wake(): void {
-    if (this.answer !== undefined && this.flush()) this.release()
-  }
-
   /** Gives the reader one chunk of what is queued; false when there is nothing. */
   private flush(): boolean {
-    const text = this.gather()
-    if (text === "") return false
-    this.write(text)
-    if (this.isComplete) this.close()
+    if (this.rest.length === 0) this.rest = encoder.encode(this.gather())
+    if (this.rest.length === 0) return false
+    this.controller?.enqueue(this.rest.subarray(0, CHUNK))
+    this.rest = this.rest.subarray(CHUNK)
+    if (this.isComplete && this.rest.length === 0) this.close()
     return true
   }
 
@@ -103,42 +109,24 @@ export class StreamBody {
     while (text.length < CHUNK && !this.isComplete) {
       const item = this.queue.pull()
       if (item === undefined) break
-      text += this.frame(item)
+      text += frameItem(item)
+      this.isComplete = item.kind === "replayed"
     }
     const dropped = this.queue.isEmpty ? this.queue.takeDropped() : 0
     return dropped === 0 ? text : `${text}${frameComment(`dropped ${dropped}`)}`
   }
 
-  private frame(item: Item): string {
-    switch (item.kind) {
-      case "event":
-        return frameEvent(item.message, item.text)
-      case "exhausted":
-        return frameExhausted(item.session, item.earliest)
-      case "replayed":
-        this.isComplete = true
-        return frameComment("replay-complete")
-      case "frame":
-        return item.text
-      default:
-        return item satisfies never
-    }
-  }
-
-  private arm(): void {
-    this.timer = this.parts.timers.set(() => this.tick(), TICK_MS)
-  }
-
   private tick(): void {
     if (this.hasEnded) return
-    this.arm()
+    this.timer = this.parts.timers.set(() => this.tick(), TICK_MS)
     if (this.answer !== undefined) {
       this.write(frameComment("ping"))
       this.release()
       return
     }
     this.ticks += 1
-    if (this.ticks >= STALLED_TICKS && !this.queue.isEmpty) this.end("too slow")
+    const hasBacklog = this.rest.length > 0 || !this.queue.isEmpty
+    if (this.ticks >= STALLED_TICKS && hasBacklog) this.end("too slow")
   }
 
   private write(text: string): void {

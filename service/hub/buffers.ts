@@ -5,6 +5,7 @@
 import type { Message, Position } from "./message.ts"
 import type { From } from "./resume.ts"
 import { SessionBuffer } from "./session-buffer.ts"
+import { Tombstones } from "./tombstones.ts"
 
 /** `depth`: events of one session, the number that is advertised. `bytes`: characters of text in all. */
 export interface BufferBounds {
@@ -31,10 +32,11 @@ export class ReplayBuffers {
   readonly counts = { events: 0, bytes: 0, evicted: 0 }
   private readonly sessions = new Map<string, SessionBuffer>()
   private youngest: string | undefined
-  /** How far sessions had come that are wholly gone. */
-  private readonly gone = new Map<string, Position>()
+  private readonly gone: Tombstones
 
-  constructor(private readonly bounds: BufferBounds) {}
+  constructor(private readonly bounds: BufferBounds) {
+    this.gone = new Tombstones(bounds.sessions * TOMBSTONES)
+  }
 
   /** Sessions of which something is held. */
   get size(): number {
@@ -76,8 +78,7 @@ export class ReplayBuffers {
   private written(session: string): SessionBuffer {
     const known = this.sessions.get(session)
     if (known === undefined) {
-      const made = new SessionBuffer(this.gone.get(session))
-      this.gone.delete(session)
+      const made = new SessionBuffer(this.gone.take(session))
       this.sessions.set(session, made)
       this.youngest = session
       return made
@@ -127,11 +128,6 @@ export class ReplayBuffers {
 
   private bury(session: string, buffer: SessionBuffer): void {
     this.sessions.delete(session)
-    if (buffer.last === undefined) return
-    for (const eldest of this.gone.keys()) {
-      if (this.gone.size < this.bounds.sessions * TOMBSTONES) break
-      this.gone.delete(eldest)
-    }
-    this.gone.set(session, buffer.last)
+    if (buffer.last !== undefined) this.gone.put(session, buffer.last)
   }
 }

@@ -27,11 +27,12 @@ const FILTERABLE = CORE_ATTRIBUTES.filter((name) => !UNFILTERABLE.has(name))
 const PATTERN = /^(?:[a-z0-9_-]+\.)+\*$/
 
 /** What an absent attribute counts as; others match nothing (AEP-0003 §6.2). */
-const DEFAULTS: Readonly<Record<string, unknown>> = {
+const DEFAULTS: Readonly<Record<string, unknown>> = Object.freeze({
+  __proto__: null,
   severity: DEFAULT_SEVERITY,
   capture: DEFAULT_CAPTURE,
   epoch: 0,
-}
+})
 
 /** Compiles a filter, or says which member cannot be used and what is taken. Absent means everything. */
 export function readFilter(value: unknown): { filter: Filter } | { fault: string } {
@@ -49,10 +50,13 @@ export function readFilter(value: unknown): { filter: Filter } | { fault: string
 const everything: Filter = () => true
 
 function all(tests: readonly Test[]): Filter {
-  const [first, ...rest] = tests
+  const [first, second] = tests
   if (first === undefined) return everything
-  if (rest.length === 0) return first
-  return (event) => tests.every((test) => test(event))
+  if (second === undefined) return first
+  return (event) => {
+    for (const test of tests) if (!test(event)) return false
+    return true
+  }
 }
 
 type Member = { test: Test } | { fault: string }
@@ -67,32 +71,46 @@ function readMember(name: string, predicate: unknown): Member {
   const values = Array.isArray(predicate) ? predicate : [predicate]
   if (values.length === 0) return { fault: `filter.${name}: an empty list matches nothing; leave it out` }
   const exact = new Set<unknown>()
-  const prefixes: string[] = []
+  const prefixes = new Set<string>()
   for (const each of values) {
     if (!isScalar(each))
       return { fault: `filter.${name}: give a text, an integer, a boolean, or a list of these` }
     if (typeof each !== "string" || !each.includes("*")) exact.add(each)
-    else if (name === "type" && PATTERN.test(each)) prefixes.push(each.slice(0, -1))
+    else if (name === "type" && PATTERN.test(each)) prefixes.add(each.slice(0, -1))
     else return { fault: `filter.${name}: * stands only at the end of a type, like tool.*` }
   }
   return { test: anyOf(name, exact, prefixes) }
 }
 
-function anyOf(name: string, exact: ReadonlySet<unknown>, prefixes: readonly string[]): Test {
-  const missing = DEFAULTS[name]
-  const [only] = exact
-  if (exact.size === 1 && prefixes.length === 0)
-    return (event) => (attribute(event, name) ?? missing) === only
+function anyOf(name: string, exact: ReadonlySet<unknown>, prefixes: ReadonlySet<string>): Test {
+  const read = attribute(name)
+  const [value] = exact
+  const [prefix] = prefixes
+  // Most filters ask for one thing, and each is asked once an event and reader.
+  if (exact.size === 1 && prefix === undefined) return (event) => read(event) === value
+  if (exact.size === 0 && prefixes.size === 1 && prefix !== undefined)
+    return ({ type }) => type.startsWith(prefix)
   return (event) => {
-    const value = attribute(event, name) ?? missing
-    if (exact.has(value)) return true
-    return typeof value === "string" && prefixes.some((prefix) => value.startsWith(prefix))
+    const value = read(event)
+    return exact.has(value) || (prefixes.size > 0 && startsWithAny(event.type, prefixes))
   }
 }
 
-/** `Object.hasOwn`, since an event has no attribute `constructor`. */
-function attribute(event: AepEvent, name: string): unknown {
-  return Object.hasOwn(event, name) ? event[name] : undefined
+/** Looks up each beginning of a type that ends in a dot: what it costs is a matter of the type, not of how many there are. */
+function startsWithAny(type: string, prefixes: ReadonlySet<string>): boolean {
+  for (let dot = type.indexOf("."); dot !== -1; dot = type.indexOf(".", dot + 1)) {
+    if (prefixes.has(type.slice(0, dot + 1))) return true
+  }
+  return false
+}
+
+/** Reads an attribute; an absent one as its default, and by `Object.hasOwn` where a name may be one of the language. */
+function attribute(name: string): (event: AepEvent) => unknown {
+  const missing = DEFAULTS[name]
+  if (missing !== undefined) return (event) => event[name] ?? missing
+  return isCoreAttribute(name)
+    ? (event) => event[name]
+    : (event) => (Object.hasOwn(event, name) ? event[name] : undefined)
 }
 
 function readRange(range: Record<string, unknown>): Member {

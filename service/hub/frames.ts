@@ -4,6 +4,7 @@
  */
 import { AEP_VERSION } from "../../shared/aep.ts"
 import { isObject } from "../../shared/aep-payloads.ts"
+import { isShallow, isTooDeep, MAX_LEVELS } from "./depth.ts"
 import type { Position } from "./message.ts"
 import type { Delivered } from "./queue.ts"
 import type { RosterEntry } from "./roster.ts"
@@ -29,6 +30,10 @@ export function readFrame(text: string): Incoming {
   }
   if (type.includes(".")) return { kind: "event" }
   const known = TYPES.find((each) => each === type)
+  // Parts of a frame are written again, in its answer or in the roster; an event's depth is judged where it is read.
+  if (!isShallow(text.length) && isTooDeep(value)) {
+    return { kind: "malformed", detail: `a frame nests at most ${MAX_LEVELS} levels` }
+  }
   return known === undefined ? { kind: "unknown" } : { kind: "frame", type: known, members: value }
 }
 

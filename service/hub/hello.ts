@@ -24,6 +24,9 @@ export type ReadHello =
 
 const ROLES: readonly Role[] = ["emitter", "consumer", "both"]
 
+/** Characters of what the roster repeats for each claim: the names and the two blocks. */
+const MAX_RECORD = 16_384
+
 /** Judges the members of a hello. A consumer needs none but `versions`; whoever emits says as which agent. */
 export function readHello(members: Readonly<Record<string, unknown>>): ReadHello {
   const { versions, role = "consumer", identity = {}, capabilities = {} } = members
@@ -38,16 +41,20 @@ export function readHello(members: Readonly<Record<string, unknown>>): ReadHello
     return refused("invalid-hello", "identity.agent: whoever emits names its agent")
   }
   const { control, emits } = isObject(capabilities) ? capabilities : {}
-  return {
-    kind: "hello",
-    hello: {
-      role: known,
-      agent,
-      instance: nameOf(identity.instance),
-      control: isObject(control) ? control : undefined,
-      emits,
-    },
+  const hello: Hello = {
+    role: known,
+    agent,
+    instance: nameOf(identity.instance),
+    control: isObject(control) ? control : undefined,
+    emits,
   }
+  if (JSON.stringify(hello).length > MAX_RECORD) {
+    return refused(
+      "invalid-hello",
+      `identity, capabilities.control, capabilities.emits: at most ${MAX_RECORD} characters together`,
+    )
+  }
+  return { kind: "hello", hello }
 }
 
 function nameOf(value: unknown): string | undefined {

@@ -22,12 +22,17 @@ export interface ReadingParts {
   maxSubscriptions: number
 }
 
+/** Characters of a subscription's id, which marks and the closing frame repeat. */
+const MAX_ID = 256
+
 /** The closed set of AEP-0003 §6.5, without `unknown-dialect`, which a 0.1 frame cannot name. */
 type Code = "invalid-filter" | "unauthorized" | "limit-exceeded"
 
 /** See the head of the file. */
 export class Reading {
   private readonly subscriptions = new Map<string, Subscription>()
+  /** Subscriptions that ended while something was still queued for them. */
+  private ending = 0
 
   constructor(
     private readonly parts: ReadingParts,
@@ -46,11 +51,16 @@ export class Reading {
       this.refuse(id, "unauthorized", "role: subscribe as consumer or both")
       return
     }
+    if (id.length > MAX_ID) {
+      this.refuse(id, "limit-exceeded", `id: at most ${MAX_ID} characters`)
+      return
+    }
     if (this.subscriptions.has(id)) {
       this.refuse(id, "limit-exceeded", "id: one subscription of a name at a time; unsubscribe it first")
       return
     }
-    if (this.subscriptions.size >= this.parts.maxSubscriptions) {
+    // What one that ended has still to be given takes as much room as before.
+    if (this.subscriptions.size + this.ending >= this.parts.maxSubscriptions) {
       const most = this.parts.maxSubscriptions
       this.refuse(id, "limit-exceeded", `subscriptions: at most ${most} on one connection; unsubscribe some`)
       return
@@ -84,9 +94,11 @@ export class Reading {
       return
     }
     const subscription = this.subscriptions.get(id)
-    this.subscriptions.delete(id)
-    if (subscription !== undefined) this.parts.hub.unsubscribe(subscription)
-    this.parts.queue.forget(id)
+    if (subscription !== undefined) {
+      this.subscriptions.delete(id)
+      this.parts.hub.unsubscribe(subscription)
+      this.forgetInTurn(id)
+    }
     this.parts.answer(answerFrame("unsubscribed", id))
   }
 
@@ -107,6 +119,16 @@ export class Reading {
   end(): void {
     for (const subscription of this.subscriptions.values()) this.parts.hub.unsubscribe(subscription)
     this.subscriptions.clear()
+  }
+
+  /** Only behind all that is queued for a subscription does nothing note any more how far it was served. */
+  private forgetInTurn(id: string): void {
+    this.ending += 1
+    this.parts.queue.pushReplay(() => {
+      this.ending -= 1
+      this.parts.queue.forget(id)
+      return undefined
+    })
   }
 
   private refuse(id: unknown, code: Code, detail: string): void {

@@ -128,9 +128,10 @@ export class Peer {
     }
   }
 
-  /** The socket took what had waited in it. */
+  /** The socket took what had waited in it. That is a sign of life too: our ping may stand behind a long replay. */
   drained(): void {
     this.stalledTicks = 0
+    this.silentTicks = 0
     this.flush()
   }
 
@@ -203,7 +204,7 @@ export class Peer {
   }
 
   private flush(): void {
-    if (this.isClosed || this.host.buffered() >= HIGH_WATER) return
+    if (this.isClosed) return
     this.host.cork(() => {
       while (this.host.buffered() < HIGH_WATER) {
         const item = this.queue.pull()
@@ -212,11 +213,13 @@ export class Peer {
     })
   }
 
-  /** Hands an item to the socket; false when the socket is not to be given more now. */
+  /** Hands an item to the socket; false when more had better wait in the queue, where the unimportant can still go. */
   private give(item: Item): boolean {
     const text = textOf(item)
     if (text === undefined) return true
     const sent = this.host.send(text)
+    // Nothing had to wait: what stood in the queue at a tick was only new.
+    if (sent > 0) this.stalledTicks = 0
     if (sent === 0) this.leave(CLOSE.tooSlow, "too slow")
     return sent > 0
   }
@@ -235,6 +238,7 @@ export class Peer {
     if (this.isClosed) return
     // What it was answered before comes first.
     this.flush()
+    if (this.isClosed) return
     const versions = code === "version-unsupported" ? { versions: [AEP_VERSION] } : {}
     this.closed()
     this.host.send(errorFrame(code, { detail, ...versions }))
@@ -248,7 +252,7 @@ export class Peer {
     const hasBacklog = !this.queue.isEmpty || this.host.buffered() > 0
     this.stalledTicks = hasBacklog ? this.stalledTicks + 1 : 0
     if (this.stalledTicks > STALLED_TICKS) this.leave(CLOSE.tooSlow, "too slow")
-    else if (this.silentTicks >= SILENT_TICKS) this.leave(CLOSE.goingAway, "no sign of life")
+    else if (this.silentTicks > SILENT_TICKS) this.leave(CLOSE.goingAway, "no sign of life")
     else if (this.ticks % PING_TICKS === 0) this.answer(pingFrame("ping", this.ticks))
   }
 }

@@ -30,15 +30,17 @@ export class SessionBuffer {
   private collisions = 0
 
   /** `lost`: the highest position that was let go before, where that is known. */
-  constructor(private lost?: Position) {}
+  constructor(private lost?: Position) {
+    this.highest = lost
+  }
 
   get size(): number {
     return this.entries.length - this.head
   }
 
-  /** The highest position ever held here; what a whole eviction makes too old. */
+  /** The highest position that ever came; what a whole eviction makes too old. */
   get last(): Position | undefined {
-    return this.highest ?? this.lost
+    return this.highest
   }
 
   /** Takes an event at its place; false when it is held already. */
@@ -78,8 +80,9 @@ export class SessionBuffer {
   /** What is held behind a position, all of it without one; `exhausted` is the earliest position held, where events that
    *  the reader lacks were let go. */
   replay(after: Position | undefined): { texts: string[]; exhausted?: Position } {
-    const from = after === undefined ? this.head : this.firstAtOrAfter(after)
     const texts: string[] = []
+    if (after !== undefined) this.giveUnplaced(texts)
+    const from = after === undefined ? this.head : this.firstFrom(after, 0)
     for (let index = from; index < this.entries.length; index += 1) {
       const entry = this.entries[index]
       if (entry === undefined) break
@@ -93,6 +96,15 @@ export class SessionBuffer {
     return earliest === undefined ? { texts } : { texts, exhausted: earliest }
   }
 
+  /** What came before any position was known may be news to whoever asks. */
+  private giveUnplaced(texts: string[]): void {
+    for (let index = this.head; index < this.entries.length; index += 1) {
+      const entry = this.entries[index]
+      if (entry?.at !== START) return
+      texts.push(entry.text)
+    }
+  }
+
   private earliest(): Position | undefined {
     for (let index = this.head; index < this.entries.length; index += 1) {
       const entry = this.entries[index]
@@ -103,14 +115,7 @@ export class SessionBuffer {
 
   /** A session that is first met in the middle was somewhere else before, or here before a restart. */
   private meet({ event }: Message, position: Position): void {
-    if (
-      this.highest === undefined &&
-      this.lost === undefined &&
-      event.type !== "session.started" &&
-      position.seq > 0
-    ) {
-      this.lost = { epoch: position.epoch, seq: position.seq - 1 }
-    }
+    if (this.highest === undefined && event.type !== "session.started") this.lost = lastBefore(position)
     if (this.highest === undefined || comparePositions(position, this.highest) > 0) this.highest = position
   }
 
@@ -121,17 +126,15 @@ export class SessionBuffer {
       return
     }
     // Backfill: behind whatever stands at the same place.
-    let index = this.entries.length
-    while (index > this.head && comparePositions(this.entries[index - 1]?.at ?? START, entry.at) > 0)
-      index -= 1
-    this.entries.splice(index, 0, entry)
+    this.entries.splice(this.firstFrom(entry.at, 1), 0, entry)
   }
 
-  private firstAtOrAfter(position: Position): number {
+  /** Where what stands at a position or behind it begins, or with 1 only what stands behind it. */
+  private firstFrom(position: Position, order: 0 | 1): number {
     let [low, high] = [this.head, this.entries.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if (comparePositions(this.entries[middle]?.at ?? START, position) < 0) low = middle + 1
+      if (comparePositions(this.entries[middle]?.at ?? START, position) < order) low = middle + 1
       else high = middle
     }
     return low
@@ -157,4 +160,10 @@ export class SessionBuffer {
     if (this.sources.get(id) === source) this.sources.delete(id)
     else if (this.sources.delete(`${id}\0${source}`)) this.collisions -= 1
   }
+}
+
+/** The last place before a position; `undefined` before the very first. */
+function lastBefore({ epoch, seq }: Position): Position | undefined {
+  if (seq > 0) return { epoch, seq: seq - 1 }
+  return epoch > 0 ? { epoch: epoch - 1, seq: Number.MAX_SAFE_INTEGER } : undefined
 }

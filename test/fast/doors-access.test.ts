@@ -150,3 +150,15 @@ describe("at the doors", () => {
     expect((await openHouse.ask("/events", { headers: { ...none, origin: ORIGIN } })).status).toBe(200)
   })
 })
+
+test("a fault of ours is told without the query, in which the token may stand", async () => {
+  const broken = new AepHouse({
+    get metrics(): never {
+      throw new Error("broken")
+    },
+  })
+  const answer = await broken.ask(`/metrics?access_token=${TOKEN}`)
+  expect([answer.status, answer.body?.error]).toEqual([500, "internal"])
+  expect(broken.faults).toEqual(["/metrics broken"])
+  await broken.close()
+})

@@ -3,6 +3,7 @@
  * reader is slow, gone, or asks for nonsense. What only a socket can show is in `doors-stream-socket.test.ts`.
  */
 import { afterEach, describe, expect, test } from "bun:test"
+import { readMessage } from "../../service/hub/message.ts"
 import { AepHouse, type AepHouseOptions, CANARY, eventOf } from "./doors-aep-house.ts"
 import { type Part, SseReader } from "./doors-sse-reader.ts"
 
@@ -11,6 +12,7 @@ afterEach(async () => {
   for (const house of houses) {
     await house.close()
     expect(house.stream.size).toBe(0)
+    expect(house.hub.counts.subscriptions).toBe(0)
     expect(house.faults).toEqual([])
   }
   houses = []
@@ -29,6 +31,17 @@ async function follow(house: AepHouse, query = "", headers: Record<string, strin
   const reader = new SseReader(response)
   expect(await reader.next()).toEqual({ kind: "comment", text: "open" })
   return reader
+}
+
+/** The same answer, whose reader does something after each piece. */
+function paced(response: Response, pause: () => void): Response {
+  const pausing = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (bytes, controller) => {
+      controller.enqueue(bytes)
+      if (bytes.length > 100) pause()
+    },
+  })
+  return new Response(response.body?.pipeThrough(pausing))
 }
 
 const from = (value: unknown) => `from=${encodeURIComponent(JSON.stringify(value))}`
@@ -332,6 +345,54 @@ describe("a reader who falls behind", () => {
   })
 })
 
+test("a reader who is slow but reads on is not ended", async () => {
+  const house = made()
+  const reader = (await house.open("/stream")).body?.getReader()
+  await reader?.read()
+  const message = "x".repeat(10_000)
+  for (let seq = 0; seq < 40; seq += 20) {
+    const batch = Array.from({ length: 20 }, (_, at) =>
+      eventOf(seq + at, { severity: "notice", data: { message } }),
+    )
+    expect((await house.postEvents(...batch)).status).toBe(202)
+  }
+  for (let times = 0; times < 4; times += 1) {
+    house.clock.advance(30_000)
+    expect(house.stream.size).toBe(1)
+    await reader?.read()
+  }
+})
+
+describe("one large event", () => {
+  const event = eventOf(0, { severity: "notice", data: { message: "文".repeat(80_000) } })
+
+  test("comes in pieces, so that a reader who takes them slowly is not ended", async () => {
+    const house = made()
+    const response = await house.open("/stream")
+    let pieces = 0
+    const take = (): void => {
+      pieces += 1
+      house.clock.advance(30_000)
+    }
+    const reader = new SseReader(paced(response, take))
+    expect(await reader.next()).toEqual(comment("open"))
+    await house.postEvents(event)
+    expect(await reader.next()).toEqual(part(event))
+    expect(pieces).toBe(4)
+    expect(house.stream.size).toBe(1)
+  })
+
+  test("that was begun is ended before the stream is", async () => {
+    const house = made()
+    const reader = await follow(house)
+    const next = reader.next()
+    await house.postEvents(event)
+    house.stream.closeAll("stopping")
+    expect(await next).toEqual(part(event))
+    expect(await reader.rest()).toEqual([comment("closing stopping")])
+  })
+})
+
 describe("the end of a stream", () => {
   test("by its reader leaves nothing behind", async () => {
     const house = made()
@@ -360,6 +421,18 @@ describe("the end of a stream", () => {
     expect([house.stream.size, house.clock.waiting]).toEqual([0, 0])
     const answer = await house.ask("/stream")
     expect([answer.status, answer.body?.error]).toEqual([503, "stopping"])
+  })
+
+  test("by the service comes behind what was published in the same turn", async () => {
+    const house = made()
+    const reader = await follow(house)
+    const next = reader.next()
+    const read = readMessage(JSON.stringify(eventOf(0)))
+    if (read.kind !== "message") throw new Error(read.detail)
+    house.hub.publish([read.message])
+    house.stream.closeAll("stopping")
+    expect(await next).toEqual(part(eventOf(0)))
+    expect(await reader.rest()).toEqual([comment("closing stopping")])
   })
 
   test("frees its place among those that may be open", async () => {

@@ -24,6 +24,16 @@ test.each(verdicts)("from outside, %s may enter: %p", (_, members, expected) => 
     expect(verdict).toEqual({ code: "unauthorized", detail: expect.stringContaining("session") })
 })
 
+test.each(["session", "source", "id"])("a %s that is too long to be kept as a key stays out", (name) => {
+  const long = (length: number) =>
+    messageOf({ source: "aep://a/agent/b", [name]: `aep:${"x".repeat(length - 4)}` })
+  expect(judgeAdmission(long(1024), isOurs)).toBeUndefined()
+  expect(judgeAdmission(long(1025), isOurs)).toEqual({
+    code: "invalid-event",
+    detail: `${name}: expected at most 1024 characters`,
+  })
+})
+
 describe("our own sessions", () => {
   const I = instanceOf("i-1")
   const J = instanceOf("i-2")

@@ -3,7 +3,6 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
-import { readRelayAddress } from "../../service/emit/relay/address.ts"
 import { RelayTable } from "../../service/emit/relay/table.ts"
 import { TABLES } from "../../service/session/store.ts"
 import { line, RelayHome } from "./relay-peer.ts"
@@ -194,32 +193,4 @@ test("a database that took no write at the start makes everything be sent, and r
 test("writes to a database that is closed already fail without a throw", () => {
   home.store.close(true)
   expect(home.table.save("ws://relay/socket", new Map([[A, 1]])).kind).toBe("failed")
-})
-
-describe("the address of a relay", () => {
-  test.each([
-    ["https://relay.example.org", "wss://relay.example.org/socket"],
-    ["https://relay.example.org/aep/", "wss://relay.example.org/aep/socket"],
-    ["wss://relay.example.org:8443/socket", "wss://relay.example.org:8443/socket"],
-    ["http://127.0.0.1:8787", "ws://127.0.0.1:8787/socket"],
-    ["ws://localhost:8787", "ws://localhost:8787/socket"],
-    ["ws://[::1]:8787/", "ws://[::1]:8787/socket"],
-  ])("%s is %s", (text, url) => {
-    expect(readRelayAddress(text)).toEqual({ kind: "address", url })
-  })
-
-  test.each([
-    ["", "is no address"],
-    ["relay.example.org", "is no address"],
-    ["ftp://relay.example.org", "is no address"],
-    ["http://relay.example.org", "not encrypted"],
-    ["ws://127.0.0.1.example.org", "not encrypted"],
-    ["https://user:secret@relay.example.org", "AEP_RELAY_TOKEN"],
-    ["https://relay.example.org?access_token=secret", "AEP_RELAY_TOKEN"],
-    ["https://relay.example.org#secret", "AEP_RELAY_TOKEN"],
-  ])("%p is refused with a remedy and without the value", (text, remedy) => {
-    const read = readRelayAddress(text)
-    expect(read).toMatchObject({ kind: "invalid", detail: expect.stringContaining(remedy) })
-    expect(JSON.stringify(read)).not.toContain("secret")
-  })
 })
