@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError } from "commander"
 import manifest from "../package.json" with { type: "json" }
+import { addCancel } from "./cli/cancel-command.ts"
 import { processOutput } from "./cli/output.ts"
 import { addTail } from "./cli/tail-command.ts"
 import { addTimeline } from "./cli/timeline-command.ts"
@@ -13,6 +14,7 @@ import { addValidate } from "./cli/validate-command.ts"
 const EXAMPLES = `
 Examples:
   $ opencode-aep tail
+  $ opencode-aep cancel ses_1234
   $ opencode-aep timeline ~/.aep/logs/opencode/ses_1234.jsonl
   $ opencode-aep validate ~/.aep/logs/opencode/*.jsonl
 
@@ -39,6 +41,7 @@ const program = new Command("opencode-aep")
 addValidate(program, output, exit)
 addTimeline(program, output, exit)
 addTail(program, output, exit)
+addCancel(program, output, exit)
 
 try {
   await program.parseAsync(process.argv.slice(2), { from: "user" })
