@@ -288,6 +288,185 @@ function countBytes(text) {
   return encoder.encode(text).byteLength;
 }
 
+// plugin/src/memory.ts
+var MOST = 2000;
+function createMemory(stream) {
+  return { stream, status: new Map, prompts: new Map, running: new Map };
+}
+function remember(map, key, value) {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= MOST)
+    return;
+  const oldest = map.keys().next();
+  if (oldest.done !== true)
+    map.delete(oldest.value);
+}
+
+// plugin/src/timer.ts
+function after(delayMs, run, onFault) {
+  const timer = setTimeout(() => {
+    try {
+      run();
+    } catch {
+      onFault();
+    }
+  }, delayMs);
+  unref(timer);
+  return () => clearTimeout(timer);
+}
+function unref(timer) {
+  if (typeof timer !== "object" || timer === null || !("unref" in timer))
+    return;
+  if (typeof timer.unref === "function")
+    timer.unref();
+}
+
+// plugin/src/deliver.ts
+function createDelivery(parts) {
+  const { client, promptOf, report, drops, callMs } = parts;
+  const known = new Map;
+  const cancel = async ({ session, run }) => {
+    if (promptOf(session) !== run)
+      return "stale";
+    const sessions = asFields(client()).session;
+    if (!isFields(sessions) || typeof sessions.abort !== "function")
+      return "failed";
+    const answer = await bounded(sessions.abort({ path: { id: session } }), callMs);
+    return asFields(answer).error === undefined ? "done" : "failed";
+  };
+  const carryOut = async (request, decision) => {
+    let status = "failed";
+    try {
+      status = await cancel(decision);
+    } catch {}
+    remember(known, request, status);
+    report(request, status);
+  };
+  return ({ request, decision }) => {
+    const before = known.get(request);
+    if (before === "under way")
+      return;
+    if (before !== undefined) {
+      report(request, before);
+      return;
+    }
+    const read = readDecision(decision);
+    if (read === undefined) {
+      drops.count("unproved");
+      return;
+    }
+    remember(known, request, "under way");
+    carryOut(request, read).catch(() => drops.count("fault"));
+  };
+}
+function readDecision(text) {
+  const { kind, session, run } = parse(text);
+  const [sessionId, runId] = [asText(session), asText(run)];
+  if (kind !== "cancel" || sessionId === undefined || runId === undefined)
+    return;
+  return { kind, session: sessionId, run: runId };
+}
+function parse(text) {
+  try {
+    return asFields(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+function bounded(work, ms) {
+  return new Promise((resolve, reject) => {
+    const cancel = after(ms, () => reject(new RangeError("the client took too long")), () => {
+      return;
+    });
+    Promise.resolve(work).then(resolve, reject).finally(cancel);
+  });
+}
+
+// plugin/src/breaker.ts
+var PATIENCE = 2;
+function createBreaker(firstMs, mostMs, random) {
+  let failures = 0;
+  let connected = false;
+  let hopeless = false;
+  return {
+    get failures() {
+      return failures;
+    },
+    get connected() {
+      return connected;
+    },
+    get refusing() {
+      return !connected && (hopeless || failures >= PATIENCE);
+    },
+    succeed() {
+      failures = 0;
+      connected = true;
+      hopeless = false;
+    },
+    fail(noAddress) {
+      failures += 1;
+      hopeless = noAddress;
+      const delay = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20));
+      return delay * (1 - random() / 4);
+    }
+  };
+}
+
+// plugin/src/downlink.ts
+function createDownlink(parts) {
+  const { link, drops, pace, instance, deliver, now, random } = parts;
+  const breaker = createBreaker(pace.pollBackoffMs, pace.backoffMostMs, random);
+  let running = false;
+  let closed = false;
+  let wake;
+  const fault = () => drops.count("fault");
+  const rest = (ms) => new Promise((resolve) => {
+    const cancel = after(ms, resolve, fault);
+    wake = () => {
+      cancel();
+      resolve();
+    };
+  });
+  async function run() {
+    while (!closed) {
+      const began = now();
+      let polled = await link.poll(instance);
+      if (polled.kind === "unauthorized" && !closed) {
+        link.forget();
+        polled = await link.poll(instance);
+      }
+      if (closed)
+        return;
+      if (polled.kind !== "answered") {
+        link.forget();
+        await rest(breaker.fail(polled.kind === "absent"));
+        continue;
+      }
+      breaker.succeed();
+      for (let count = 0;count < polled.unproved; count += 1)
+        drops.count("unproved");
+      for (const message of polled.messages)
+        deliver(message);
+      if (polled.messages.length === 0)
+        await rest(Math.max(0, pace.pollGapMs - (now() - began)));
+    }
+  }
+  return {
+    start() {
+      if (running || closed)
+        return;
+      running = true;
+      run().catch(fault);
+    },
+    close() {
+      closed = true;
+      link.hangUp();
+      wake?.();
+    }
+  };
+}
+
 // plugin/src/drops.ts
 var MOST_KINDS = 100;
 var MOST_CHARACTERS = 128;
@@ -364,11 +543,30 @@ function versionIn(event) {
 
 // plugin/src/credential.ts
 var encoder2 = new TextEncoder;
+var HMAC = { name: "HMAC", hash: "SHA-256" };
 async function doorCredential(key) {
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const secret = await crypto.subtle.importKey("raw", encoder2.encode(key), algorithm, false, ["sign"]);
-  const mac = await crypto.subtle.sign("HMAC", secret, encoder2.encode("door/1"));
-  return [...new Uint8Array(mac)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [...await derive(key, "door/1")].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+async function proofKey(key) {
+  return crypto.subtle.importKey("raw", await derive(key, "proof/1"), HMAC, false, ["verify"]);
+}
+async function isProven(key, proof, parts) {
+  const bytes = bytesOf(proof);
+  if (bytes === undefined)
+    return false;
+  return crypto.subtle.verify("HMAC", key, bytes, encoder2.encode(parts.join("\x00")));
+}
+async function derive(key, purpose) {
+  const secret = await crypto.subtle.importKey("raw", encoder2.encode(key), HMAC, false, ["sign"]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", secret, encoder2.encode(purpose)));
+}
+function bytesOf(hex) {
+  if (!/^[0-9a-f]{64}$/.test(hex))
+    return;
+  const bytes = new Uint8Array(32);
+  for (let at = 0;at < bytes.length; at += 1)
+    bytes[at] = Number(`0x${hex.slice(at * 2, at * 2 + 2)}`);
+  return bytes;
 }
 
 // plugin/src/plugin-file.ts
@@ -390,8 +588,65 @@ function fileUrl(path) {
   return `file://${drive}${parts.map(encodeURIComponent).join("/")}`;
 }
 
+// plugin/src/answer.ts
+var MOST_BYTES = 256 * 1024;
+async function readText(answer) {
+  const reader = answer.body?.getReader();
+  if (reader === undefined)
+    return "";
+  const decoder = new TextDecoder;
+  let text = "";
+  let bytes = 0;
+  for (;; ) {
+    const { done, value } = await reader.read();
+    if (done)
+      return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > MOST_BYTES) {
+      await reader.cancel();
+      throw new RangeError("answer above its bound");
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+// plugin/src/poll.ts
+var MOST_MESSAGES = 1000;
+async function pollDown(target, credential, instance, nonce, signal) {
+  try {
+    const answer = await fetch(`${target.url}/opencode/instances/${instance}/down?nonce=${nonce}`, {
+      headers: { authorization: `Bearer ${credential}` },
+      redirect: "error",
+      signal,
+      ...target.socket === undefined ? {} : { unix: target.socket }
+    });
+    if (answer.ok)
+      return read(JSON.parse(await readText(answer)));
+    await answer.body?.cancel();
+    return { kind: answer.status === 401 ? "unauthorized" : "failed" };
+  } catch {
+    return { kind: "failed" };
+  }
+}
+function read(parsed) {
+  const { messages } = asFields(parsed);
+  if (!Array.isArray(messages) || messages.length > MOST_MESSAGES)
+    return { kind: "failed" };
+  const sound = [];
+  for (const message of messages) {
+    const fields = asFields(message);
+    const request = asText(fields.request);
+    const decision = asText(fields.decision);
+    const proof = asText(fields.proof);
+    if (request === undefined || decision === undefined || proof === undefined)
+      continue;
+    if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(request))
+      sound.push({ request, decision, proof });
+  }
+  return { kind: "answered", messages: sound };
+}
+
 // plugin/src/post.ts
-var MOST_ANSWER_BYTES = 256 * 1024;
 async function postMoments(target, credential, body, signal) {
   try {
     const answer = await fetch(`${target.url}/opencode/moments`, {
@@ -418,75 +673,78 @@ async function judge(answer) {
     return { kind: "refused" };
   return answer.status === 401 ? { kind: "unauthorized" } : { kind: "failed" };
 }
-async function readText(answer) {
-  const reader = answer.body?.getReader();
-  if (reader === undefined)
-    return "";
-  const decoder = new TextDecoder;
-  let text = "";
-  let bytes = 0;
-  for (;; ) {
-    const { done, value } = await reader.read();
-    if (done)
-      return text + decoder.decode();
-    bytes += value.byteLength;
-    if (bytes > MOST_ANSWER_BYTES) {
-      await reader.cancel();
-      throw new RangeError("answer above its bound");
-    }
-    text += decoder.decode(value, { stream: true });
-  }
-}
 
 // plugin/src/link.ts
-function createLink(explicit, requestMs) {
+function createLink(explicit, requestMs, pollMs) {
   let way;
   let abandoned = false;
-  let current;
+  let hungUp = false;
+  let sending;
+  let polling;
   const find = async () => {
     const file = explicit.home === undefined ? undefined : await readPluginFile(explicit.home, requestMs);
     const target = resolveTarget(explicit, file);
-    return target === undefined ? undefined : { target, credential: await doorCredential(target.key) };
+    if (target === undefined)
+      return;
+    return { target, credential: await doorCredential(target.key), proof: await proofKey(target.key) };
+  };
+  const known = async () => {
+    try {
+      way ??= await find();
+      return way;
+    } catch {
+      return;
+    }
   };
   return {
     async send(body) {
-      try {
-        way ??= await find();
-      } catch {
-        return { kind: "absent" };
-      }
-      if (way === undefined)
+      const found = await known();
+      if (found === undefined)
         return { kind: "absent" };
       if (abandoned)
         return { kind: "failed" };
-      const controller = new AbortController;
-      AbortSignal.timeout(requestMs).addEventListener("abort", () => controller.abort(), { once: true });
-      current = controller;
-      return postMoments(way.target, way.credential, body, controller.signal);
+      sending = bounded2(requestMs);
+      return postMoments(found.target, found.credential, body, sending.signal);
+    },
+    async poll(instance) {
+      const found = await known();
+      if (found === undefined)
+        return { kind: "absent" };
+      if (hungUp)
+        return { kind: "failed" };
+      polling = bounded2(pollMs);
+      const nonce = crypto.randomUUID();
+      const polled = await pollDown(found.target, found.credential, instance, nonce, polling.signal);
+      return polled.kind === "answered" ? prove(polled.messages, found.proof, nonce, instance) : polled;
     },
     forget() {
       way = undefined;
     },
+    hangUp() {
+      hungUp = true;
+      polling?.abort();
+    },
     abandon() {
       abandoned = true;
-      current?.abort();
+      hungUp = true;
+      sending?.abort();
+      polling?.abort();
     }
   };
 }
-
-// plugin/src/memory.ts
-var MOST = 2000;
-function createMemory(stream) {
-  return { stream, status: new Map, running: new Map };
+async function prove(messages, key, nonce, instance) {
+  const proven = [];
+  for (const message of messages) {
+    const { request, decision, proof } = message;
+    if (await isProven(key, proof, [nonce, instance, request, decision]))
+      proven.push(message);
+  }
+  return { kind: "answered", messages: proven, unproved: messages.length - proven.length };
 }
-function remember(map, key, value) {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MOST)
-    return;
-  const oldest = map.keys().next();
-  if (oldest.done !== true)
-    map.delete(oldest.value);
+function bounded2(ms) {
+  const controller = new AbortController;
+  AbortSignal.timeout(ms).addEventListener("abort", () => controller.abort(), { once: true });
+  return controller;
 }
 
 // plugin/src/keep.ts
@@ -714,55 +972,6 @@ function isToolInput(input) {
   return typeof input.tool === "string" && typeof input.sessionID === "string" && typeof input.callID === "string";
 }
 
-// plugin/src/breaker.ts
-var PATIENCE = 2;
-function createBreaker(firstMs, mostMs, random) {
-  let failures = 0;
-  let connected = false;
-  let hopeless = false;
-  return {
-    get failures() {
-      return failures;
-    },
-    get connected() {
-      return connected;
-    },
-    get refusing() {
-      return !connected && (hopeless || failures >= PATIENCE);
-    },
-    succeed() {
-      failures = 0;
-      connected = true;
-      hopeless = false;
-    },
-    fail(noAddress) {
-      failures += 1;
-      hopeless = noAddress;
-      const delay = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20));
-      return delay * (1 - random() / 4);
-    }
-  };
-}
-
-// plugin/src/timer.ts
-function after(delayMs, run, onFault) {
-  const timer = setTimeout(() => {
-    try {
-      run();
-    } catch {
-      onFault();
-    }
-  }, delayMs);
-  unref(timer);
-  return () => clearTimeout(timer);
-}
-function unref(timer) {
-  if (typeof timer !== "object" || timer === null || !("unref" in timer))
-    return;
-  if (typeof timer.unref === "function")
-    timer.unref();
-}
-
 // plugin/src/flush.ts
 function flush({ done, mostMs, silenceMs, onProgress }) {
   return new Promise((resolve) => {
@@ -854,7 +1063,8 @@ function createQueue(bounds) {
 
 // plugin/src/uplink.ts
 var MOST_STRIKES = 3;
-function createUplink({ link, drops, pace, header, now, random }) {
+function createUplink(parts) {
+  const { link, drops, pace, header, now, random } = parts;
   const queue = createQueue({ items: pace.queueItems, bytes: pace.queueBytes });
   const breaker = createBreaker(pace.backoffFirstMs, pace.backoffMostMs, random);
   let running;
@@ -932,6 +1142,8 @@ function createUplink({ link, drops, pace, header, now, random }) {
     if (!closing)
       heartbeat = after(pace.heartbeatMs, beat, fault);
     onProgress?.();
+    if (!closing)
+      parts.onAccepted?.();
     return true;
   }
   function split(items) {
@@ -1016,28 +1228,43 @@ function createCore(context, explicit, host, pace) {
   const memory = createMemory(explicit.stream);
   const drops = createDrops();
   let next = 0;
+  const now = () => Date.now();
+  const random = () => Math.random();
+  const link = createLink(explicit, pace.requestMs, pace.pollMs);
   const uplink = createUplink({
-    link: createLink(explicit, pace.requestMs),
+    link,
     drops,
     pace,
     header: () => ({ instance, next }),
-    now: () => Date.now(),
-    random: () => Math.random()
+    onAccepted: () => downlink.start(),
+    now,
+    random
   });
-  const enqueue = (hook, input, output, at) => {
-    const moment = trimMoment(hook, input, output, memory);
-    if (moment === undefined)
-      return;
+  const deliver = createDelivery({
+    client: () => asFields(context).client,
+    promptOf: (session) => memory.prompts.get(session),
+    report: (request, status) => push({ kind: "delivery", request, status }, "delivery", "state"),
+    drops,
+    callMs: pace.callMs
+  });
+  const downlink = createDownlink({ link, drops, pace, instance: instance.id, deliver, now, random });
+  const push = (moment, kind, plane, at = now()) => {
     const n = next;
     next += 1;
     const { text, bytes } = writeMoment(moment, n, at);
-    uplink.push({ n, text, bytes, kind: kindOf(hook, input), plane: planeOf(hook, input) });
+    uplink.push({ n, text, bytes, kind, plane });
+  };
+  const enqueue = (hook, input, output, at) => {
+    const moment = trimMoment(hook, input, output, memory);
+    if (moment !== undefined)
+      push(moment, kindOf(hook, input), planeOf(hook, input), at);
   };
   return {
     take(hook, input, output) {
       if (isNoise(hook, input, memory))
         return;
       const at = Date.now();
+      notePrompt(memory, hook, input, output);
       const version = hook === "event" ? versionIn(input) : undefined;
       if (version !== undefined)
         instance.version = version;
@@ -1053,12 +1280,28 @@ function createCore(context, explicit, host, pace) {
       }
     },
     async end() {
+      downlink.close();
       if (next === 0)
         return;
       enqueue("dispose", undefined, undefined, Date.now());
       await uplink.close();
     }
   };
+}
+function notePrompt({ prompts }, hook, input, output) {
+  if (hook === "chat.message") {
+    const session = asText(asFields(input).sessionID);
+    const message = asText(asFields(asFields(output).message).id);
+    if (session === undefined || message === undefined || prompts.has(session))
+      return;
+    remember(prompts, session, message);
+  } else if (hook === "event") {
+    const { type, properties } = asFields(input);
+    if (type !== "session.idle" && type !== "session.deleted")
+      return;
+    const { sessionID, info } = asFields(properties);
+    prompts.delete(asText(sessionID) ?? asText(asFields(info).id) ?? "");
+  }
 }
 function kindOf(hook, input) {
   return hook === "event" ? `${asFields(input).type}` : KINDS[hook];
@@ -1142,6 +1385,10 @@ function isObject(value) {
 // plugin/src/pace.ts
 var PACE = {
   requestMs: 5000,
+  pollMs: 35000,
+  pollGapMs: 250,
+  pollBackoffMs: 1000,
+  callMs: 5000,
   heartbeatMs: 15000,
   backoffFirstMs: 250,
   backoffMostMs: 30000,

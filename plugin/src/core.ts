@@ -5,14 +5,16 @@
  */
 import { writeMoment } from "./bound.ts"
 import type { Explicit } from "./config.ts"
+import { createDelivery } from "./deliver.ts"
+import { createDownlink } from "./downlink.ts"
 import { createDrops } from "./drops.ts"
-import { asFields } from "./fields.ts"
+import { asFields, asText } from "./fields.ts"
 import type { Host } from "./host.ts"
 import { createInstance, versionIn } from "./instance.ts"
 import { createLink } from "./link.ts"
-import { createMemory } from "./memory.ts"
+import { createMemory, type Memory, remember } from "./memory.ts"
 import type { Pace } from "./pace.ts"
-import { type HookName, isNoise, planeOf, trimMoment } from "./table.ts"
+import { type HookName, isNoise, type Plane, planeOf, type TrimmedMoment, trimMoment } from "./table.ts"
 import { createUplink } from "./uplink.ts"
 
 /** What the hooks of every copy of this file in the process may call; keep it stable, the copies may differ. */
@@ -38,28 +40,44 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
   const memory = createMemory(explicit.stream)
   const drops = createDrops()
   let next = 0
+  const now = () => Date.now()
+  const random = () => Math.random()
+  const link = createLink(explicit, pace.requestMs, pace.pollMs)
   const uplink = createUplink({
-    link: createLink(explicit, pace.requestMs),
+    link,
     drops,
     pace,
     header: () => ({ instance, next }),
-    now: () => Date.now(),
-    random: () => Math.random(),
+    onAccepted: () => downlink.start(),
+    now,
+    random,
   })
+  const deliver = createDelivery({
+    client: () => asFields(context).client,
+    promptOf: (session) => memory.prompts.get(session),
+    report: (request, status) => push({ kind: "delivery", request, status }, "delivery", "state"),
+    drops,
+    callMs: pace.callMs,
+  })
+  const downlink = createDownlink({ link, drops, pace, instance: instance.id, deliver, now, random })
 
-  const enqueue = (hook: HookName, input: unknown, output: unknown, at: number) => {
-    const moment = trimMoment(hook, input, output, memory)
-    if (moment === undefined) return
+  const push = (moment: TrimmedMoment, kind: string, plane: Plane, at = now()) => {
     const n = next
     next += 1
     const { text, bytes } = writeMoment(moment, n, at)
-    uplink.push({ n, text, bytes, kind: kindOf(hook, input), plane: planeOf(hook, input) })
+    uplink.push({ n, text, bytes, kind, plane })
+  }
+
+  const enqueue = (hook: HookName, input: unknown, output: unknown, at: number) => {
+    const moment = trimMoment(hook, input, output, memory)
+    if (moment !== undefined) push(moment, kindOf(hook, input), planeOf(hook, input), at)
   }
 
   return {
     take(hook, input, output) {
       if (isNoise(hook, input, memory)) return
       const at = Date.now()
+      notePrompt(memory, hook, input, output)
       const version = hook === "event" ? versionIn(input) : undefined
       if (version !== undefined) instance.version = version
       if (uplink.refusing) {
@@ -75,10 +93,26 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
       }
     },
     async end() {
+      downlink.close()
       if (next === 0) return
       enqueue("dispose", undefined, undefined, Date.now())
       await uplink.close()
     },
+  }
+}
+
+/** A session works on the first prompt since its last idle; those behind it are answered with it. */
+function notePrompt({ prompts }: Memory, hook: HookName, input: unknown, output: unknown): void {
+  if (hook === "chat.message") {
+    const session = asText(asFields(input).sessionID)
+    const message = asText(asFields(asFields(output).message).id)
+    if (session === undefined || message === undefined || prompts.has(session)) return
+    remember(prompts, session, message)
+  } else if (hook === "event") {
+    const { type, properties } = asFields(input)
+    if (type !== "session.idle" && type !== "session.deleted") return
+    const { sessionID, info } = asFields(properties)
+    prompts.delete(asText(sessionID) ?? asText(asFields(info).id) ?? "")
   }
 }
 

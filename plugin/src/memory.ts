@@ -17,13 +17,15 @@ export interface Memory {
   readonly stream: boolean
   /** Last status told, by session id: its type, for a retry with the attempt. */
   readonly status: Map<string, string>
+  /** The first prompt since a session's last idle, by session id: what it works on. */
+  readonly prompts: Map<string, string>
   /** Running tool parts told, by part id (call ids repeat with some providers). */
   readonly running: Map<string, ToldPart>
 }
 
 /** An empty memory. */
 export function createMemory(stream: boolean): Memory {
-  return { stream, status: new Map(), running: new Map() }
+  return { stream, status: new Map(), prompts: new Map(), running: new Map() }
 }
 
 /** Sets a key and forgets the oldest ones above the bound. */

@@ -7,6 +7,14 @@
 export interface Pace {
   /** Bound of one request, answer included. */
   requestMs: number
+  /** Bound of one poll: longer than the service holds it. */
+  pollMs: number
+  /** Least time between two polls that brought nothing. */
+  pollGapMs: number
+  /** First wait after a failed poll. */
+  pollBackoffMs: number
+  /** Bound of one call of the agent's client. */
+  callMs: number
   /** Silence after which an empty batch renews the lease. */
   heartbeatMs: number
   /** First and longest wait between attempts. */
@@ -31,6 +39,10 @@ export interface Pace {
 /** The values of the drop-in. */
 export const PACE: Pace = {
   requestMs: 5_000,
+  pollMs: 35_000,
+  pollGapMs: 250,
+  pollBackoffMs: 1_000,
+  callMs: 5_000,
   heartbeatMs: 15_000,
   backoffFirstMs: 250,
   backoffMostMs: 30_000,

@@ -2,6 +2,7 @@
  * One request to `POST /opencode/moments` and a verdict on its answer. Bounded in time and in what it reads;
  * never throws; decides nothing about what happens next.
  */
+import { readText } from "./answer.ts"
 import type { Target } from "./config.ts"
 import { isFields } from "./fields.ts"
 
@@ -15,8 +16,6 @@ export type Outcome =
   | { kind: "unauthorized" }
   /** Nothing can be said about the batch: no service, no connection, no time, another status, no sense. */
   | { kind: "failed" }
-
-const MOST_ANSWER_BYTES = 256 * 1024
 
 /** Sends a body over the target's socket, or its URL when it names none. Settles when `signal` aborts at the latest. */
 export async function postMoments(
@@ -52,23 +51,4 @@ async function judge(answer: Response): Promise<Outcome> {
   await answer.body?.cancel()
   if (answer.status === 400 || answer.status === 413) return { kind: "refused" }
   return answer.status === 401 ? { kind: "unauthorized" } : { kind: "failed" }
-}
-
-/** The answer's text; throws above the bound, so that an endless answer cannot fill the agent's memory. */
-async function readText(answer: Response): Promise<string> {
-  const reader = answer.body?.getReader()
-  if (reader === undefined) return ""
-  const decoder = new TextDecoder()
-  let text = ""
-  let bytes = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    bytes += value.byteLength
-    if (bytes > MOST_ANSWER_BYTES) {
-      await reader.cancel()
-      throw new RangeError("answer above its bound")
-    }
-    text += decoder.decode(value, { stream: true })
-  }
 }

@@ -23,11 +23,13 @@ export interface Uplink {
 
 /** What the uplink is given. */
 export interface UplinkParts {
-  link: Link
+  link: Pick<Link, "send" | "forget" | "abandon">
   drops: Drops
   pace: Pace
   /** Who speaks, and the index the next moment will have. */
   header(): { instance: Instance; next: number }
+  /** Told of every batch that was accepted: the service is there. */
+  onAccepted?(): void
   /** Milliseconds. */
   now(): number
   /** 0 to 1. */
@@ -38,7 +40,8 @@ export interface UplinkParts {
 const MOST_STRIKES = 3
 
 /** An uplink that has sent nothing and owns no timer yet. */
-export function createUplink({ link, drops, pace, header, now, random }: UplinkParts): Uplink {
+export function createUplink(parts: UplinkParts): Uplink {
+  const { link, drops, pace, header, now, random } = parts
   const queue = createQueue({ items: pace.queueItems, bytes: pace.queueBytes })
   const breaker = createBreaker(pace.backoffFirstMs, pace.backoffMostMs, random)
   let running: Promise<void> | undefined
@@ -121,6 +124,7 @@ export function createUplink({ link, drops, pace, header, now, random }: UplinkP
     heartbeat?.()
     if (!closing) heartbeat = after(pace.heartbeatMs, beat, fault)
     onProgress?.()
+    if (!closing) parts.onAccepted?.()
     return true
   }
 

@@ -66,12 +66,12 @@ export function createFeeder(
   const off = { off: false, stream: false, home }
   // Another spelling of the same address: then the socket named beside the first one is not used.
   const roads: Link[] = [
-    createLink(off, QUICK.requestMs),
-    createLink({ ...off, url: `http://localhost:${port}` }, QUICK.requestMs),
+    createLink(off, QUICK.requestMs, QUICK.pollMs),
+    createLink({ ...off, url: `http://localhost:${port}` }, QUICK.requestMs, QUICK.pollMs),
   ]
   const fed: Deed[] = []
   const counts = { acknowledged: 0, batches: 0, lost: 0, turn: 0 }
-  const link: Link = {
+  const link: Pick<Link, "send" | "forget" | "abandon"> = {
     async send(body) {
       counts.turn += 1
       const { first, moments } = JSON.parse(body) as { first: number; moments: unknown[] }
