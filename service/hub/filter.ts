@@ -27,12 +27,11 @@ const FILTERABLE = CORE_ATTRIBUTES.filter((name) => !UNFILTERABLE.has(name))
 const PATTERN = /^(?:[a-z0-9_-]+\.)+\*$/
 
 /** What an absent attribute counts as; others match nothing (AEP-0003 §6.2). */
-const DEFAULTS: Readonly<Record<string, unknown>> = Object.freeze({
-  __proto__: null,
-  severity: DEFAULT_SEVERITY,
-  capture: DEFAULT_CAPTURE,
-  epoch: 0,
-})
+const DEFAULTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ["severity", DEFAULT_SEVERITY],
+  ["capture", DEFAULT_CAPTURE],
+  ["epoch", 0],
+])
 
 /** Compiles a filter, or says which member cannot be used and what is taken. Absent means everything. */
 export function readFilter(value: unknown): { filter: Filter } | { fault: string } {
@@ -83,7 +82,9 @@ function readMember(name: string, predicate: unknown): Member {
 }
 
 function anyOf(name: string, exact: ReadonlySet<unknown>, prefixes: ReadonlySet<string>): Test {
-  const read = attribute(name)
+  const missing = DEFAULTS.get(name)
+  // What an object inherits, such as `constructor`, is no scalar and so equals nothing that can be asked for.
+  const read = (event: AepEvent): unknown => event[name] ?? missing
   const [value] = exact
   const [prefix] = prefixes
   // Most filters ask for one thing, and each is asked once an event and reader.
@@ -102,15 +103,6 @@ function startsWithAny(type: string, prefixes: ReadonlySet<string>): boolean {
     if (prefixes.has(type.slice(0, dot + 1))) return true
   }
   return false
-}
-
-/** Reads an attribute; an absent one as its default, and by `Object.hasOwn` where a name may be one of the language. */
-function attribute(name: string): (event: AepEvent) => unknown {
-  const missing = DEFAULTS[name]
-  if (missing !== undefined) return (event) => event[name] ?? missing
-  return isCoreAttribute(name)
-    ? (event) => event[name]
-    : (event) => (Object.hasOwn(event, name) ? event[name] : undefined)
 }
 
 function readRange(range: Record<string, unknown>): Member {

@@ -8,7 +8,7 @@ import { downlevel } from "../capture/downlevel.ts"
 import { type BufferBounds, ReplayBuffers, type SessionReplay } from "./buffers.ts"
 import type { Filter } from "./filter.ts"
 import type { Message } from "./message.ts"
-import type { Item, Queue } from "./queue.ts"
+import type { Drawn, Item, Queue } from "./queue.ts"
 import type { From } from "./resume.ts"
 
 /** What one reader wants, and where it goes. `ceiling` absent: as received (AEP-0003 §6.4). */
@@ -32,8 +32,7 @@ export interface HubOptions {
 export class Hub {
   private readonly buffers: ReplayBuffers
   private readonly live = new Set<Subscription>()
-  private readonly touched = new Set<Queue>()
-  private isWaking = false
+  private due: Queue[] = []
   private published = 0
   private repeated = 0
   private faults = 0
@@ -61,8 +60,10 @@ export class Hub {
   /** Gives a subscription what `from` asks for, and then what happens, or, without `live`, the word that this was all. */
   subscribe(subscription: Subscription, from: From, live: boolean): void {
     const { queue } = subscription
-    const next = drawReplay(subscription, this.buffers.replay(from))
-    if (from.kind !== "live") queue.pushReplay(next)
+    if (from.kind !== "live") {
+      const rest = (): void => this.touch(queue)
+      queue.pushReplay(drawReplay(subscription, this.buffers.replay(from), rest))
+    }
     if (live) this.live.add(subscription)
     else queue.push({ kind: "replayed", sub: subscription.id })
     this.touch(queue)
@@ -75,10 +76,10 @@ export class Hub {
 
   /** Has a queue woken at the end of this turn. */
   touch(queue: Queue): void {
-    this.touched.add(queue)
-    if (this.isWaking) return
-    this.isWaking = true
-    this.options.defer(() => this.wakeAll())
+    // A mark and not a set: this is asked once an event and reader.
+    if (queue.isDue) return
+    queue.isDue = true
+    if (this.due.push(queue) === 1) this.options.defer(() => this.wakeAll())
   }
 
   /** Counts since start (`published`, `repeated`, `faults`, `dropped` by slow readers, `evicted`), and what is there now. */
@@ -136,10 +137,10 @@ export class Hub {
   }
 
   private wakeAll(): void {
-    const queues = [...this.touched]
-    this.touched.clear()
-    this.isWaking = false
+    const queues = this.due
+    this.due = []
     for (const queue of queues) {
+      queue.isDue = false
       try {
         queue.wake()
       } catch (error) {
@@ -163,10 +164,18 @@ function textFor(message: Message, ceiling: Capture | undefined, texts: Texts): 
   return text
 }
 
-/** Makes the items of a replay one by one, as they are drawn. */
-function drawReplay({ id, filter, ceiling }: Subscription, replays: SessionReplay[]): () => Item | undefined {
+/** Characters that a filter passes over in one turn: all that is held would take it a quarter of a second. */
+const TURN = 256 * 1024
+
+/** Makes the items of a replay one by one, as they are drawn. `rest` is called where the replay has to be drawn on later. */
+function drawReplay(
+  { id, filter, ceiling }: Subscription,
+  replays: SessionReplay[],
+  rest: () => void,
+): () => Drawn {
   let session = 0
   let index = -1
+  let passed = 0
   return () => {
     for (;;) {
       const replay = replays[session]
@@ -188,6 +197,11 @@ function drawReplay({ id, filter, ceiling }: Subscription, replays: SessionRepla
       const message: Message = { event: JSON.parse(text), text }
       if (filter(message.event))
         return { kind: "event", sub: id, message, text: textFor(message, ceiling, {}) }
+      passed += text.length
+      if (passed < TURN) continue
+      passed = 0
+      rest()
+      return "later"
     }
   }
 }

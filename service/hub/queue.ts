@@ -4,7 +4,7 @@
  * else is ever dropped. What is held may come lazily, so that a long replay costs no memory here. Drawn by its binding.
  */
 import { DEFAULT_SEVERITY, isAtLeast } from "../../shared/aep.ts"
-import { type Message, type Position, positionOf } from "./message.ts"
+import type { Message, Position } from "./message.ts"
 
 /**
  * `event`: `text` is what is sent, as received or down-levelled. `exhausted`: events before `earliest` are no longer held.
@@ -34,7 +34,10 @@ export interface QueueOptions {
   overflow: () => void
 }
 
-type Replay = { kind: "replay"; next: () => Item | undefined }
+/** What a replay has next; `later` = it needs a rest, after which whoever made it has the queue woken. */
+export type Drawn = Item | "later" | undefined
+
+type Replay = { kind: "replay"; next: () => Drawn }
 
 /** Words of a frame that carries no text of its own. */
 const MARK_BYTES = 100
@@ -47,12 +50,15 @@ const COMPACT_AT = 1024
 export class Queue {
   /** Events dropped since the start. */
   dropped = 0
+  /** The hub's own mark that it will wake this queue at the end of the turn. */
+  isDue = false
   private untold = 0
   private bytes = 0
   private items: (Item | Replay | undefined)[] = []
   private at = 0
   private isOver = false
-  private readonly given = new Map<string, Map<string, Message>>()
+  // Positions and not events, which would be kept in memory long after they went.
+  private readonly given = new Map<string, Map<string, { epoch: number; seq: number }>>()
 
   constructor(private readonly options: QueueOptions) {}
 
@@ -76,17 +82,18 @@ export class Queue {
   }
 
   /** Puts something behind the others that makes its items as they are drawn, until it has none. */
-  pushReplay(next: () => Item | undefined): void {
+  pushReplay(next: () => Drawn): void {
     if (!this.isOver) this.items.push({ kind: "replay", next })
   }
 
-  /** The next item; whoever draws it answers for its delivery. */
+  /** The next item, or nothing for now; whoever draws it answers for its delivery. */
   pull(): Item | undefined {
     for (;;) {
       const head = this.items[this.at]
       if (head === undefined) return undefined
       if (head.kind === "replay") {
         const item = head.next()
+        if (item === "later") return undefined
         if (item !== undefined) return this.note(item)
         this.advance()
         continue
@@ -117,10 +124,7 @@ export class Queue {
   /** The last position drawn, for each subscription and session. */
   delivered(): Delivered[] {
     return [...this.given].flatMap(([sub, sessions]) =>
-      [...sessions].flatMap(([session, { event }]) => {
-        const position = positionOf(event)
-        return position === undefined ? [] : [{ sub, session, ...position }]
-      }),
+      [...sessions].map(([session, position]) => ({ sub, session, ...position })),
     )
   }
 
@@ -144,21 +148,25 @@ export class Queue {
 
   private note(item: Item): Item {
     if (item.kind !== "event") return item
-    const { session, seq } = item.message.event
+    const { session, epoch = 0, seq } = item.message.event
     if (session === undefined || seq === undefined) return item
-    let sessions = this.given.get(item.sub)
-    if (sessions === undefined) {
-      sessions = new Map()
-      this.given.set(item.sub, sessions)
+    const known = this.given.get(item.sub)?.get(session)
+    if (known === undefined) this.meet(item.sub, session, { epoch, seq })
+    else {
+      known.epoch = epoch
+      known.seq = seq
     }
-    if (sessions.size >= MAX_SESSIONS && !sessions.has(session)) {
-      for (const eldest of sessions.keys()) {
-        sessions.delete(eldest)
-        break
-      }
-    }
-    sessions.set(session, item.message)
     return item
+  }
+
+  private meet(sub: string, session: string, position: Position): void {
+    const sessions = this.given.get(sub) ?? new Map<string, Position>()
+    this.given.set(sub, sessions)
+    sessions.set(session, position)
+    for (const eldest of sessions.keys()) {
+      if (sessions.size <= MAX_SESSIONS) return
+      sessions.delete(eldest)
+    }
   }
 
   private advance(): void {

@@ -112,9 +112,41 @@ describe("what was let go", () => {
     expect(after(buffers, { epoch: 0, seq: 1 })).toEqual({ exhausted: { epoch: 0, seq: 5 }, told: ["0:5"] })
     expect(after(buffers, { epoch: 0, seq: 4 }).exhausted).toBeUndefined()
   })
+
+  test("is not forgotten over a late event of a session that is wholly gone", () => {
+    const others = ["s2", "s3"].map((session) => messageOf({ session }))
+    const buffers = filled({ sessions: 2 }, [...row(0, 4), ...others, messageOf({ seq: 1, id: "late" })])
+    for (const message of others) buffers.admit({ ...message, event: { ...message.event, id: "again" } })
+    buffers.admit(messageOf({ seq: 6 }))
+    expect(after(buffers, { epoch: 0, seq: 3 })).toEqual({ exhausted: { epoch: 0, seq: 6 }, told: ["0:6"] })
+  })
+
+  test("counts for a session that is first met in a later epoch, for readers of the earlier ones", () => {
+    const buffers = filled({}, row(0, 2, { epoch: 3 }))
+    expect(after(buffers, { epoch: 1, seq: 57 }).exhausted).toEqual({ epoch: 3, seq: 0 })
+    expect(after(buffers, { epoch: 3, seq: 0 })).toEqual({ exhausted: undefined, told: ["3:1", "3:2"] })
+  })
 })
 
 describe("order", () => {
+  test("of two sources that share a session is by position, and so is what a reader of both resumes", () => {
+    const theirs = "aep://other/agent/test"
+    const buffers = filled({}, [started("s1"), ...row(1, 2), ...row(0, 3, { source: theirs })])
+    expect(all(buffers)).toEqual([["0:0", "0:0", "0:1", "0:1", "0:2", "0:2", "0:3"]])
+    expect(after(buffers, { epoch: 0, seq: 1 }).told).toEqual(["0:2", "0:2", "0:3"])
+  })
+
+  test("costs the same for the hundred-thousandth event as for the first, whichever way they come", () => {
+    const [event, text] = [messageOf().event, "{}"]
+    const at = (seq: number): Message => ({ event: { ...event, id: `${seq}`, seq }, text })
+    const ascending = filled({ depth: 50_000 }, [])
+    for (let seq = 0; seq < 300_000; seq += 1) ascending.admit(at(seq))
+    expect(ascending.counts).toMatchObject({ events: 50_000, evicted: 250_000 })
+    const descending = filled({ depth: 50_000 }, [])
+    for (let seq = 50_000; seq > 0; seq -= 1) descending.admit(at(seq))
+    expect(descending.counts).toMatchObject({ events: 50_000, evicted: 0 })
+  })
+
   test("is by position, whenever an event comes", () => {
     const buffers = filled(
       {},
@@ -151,6 +183,22 @@ describe("an event without a position", () => {
     const buffers = filled({}, [...row(0, 1), command("C1"), ...row(2, 2)])
     expect(after(buffers, { epoch: 0, seq: 1 }).told).toEqual(["C1", "0:2"])
     expect(after(buffers, { epoch: 0, seq: 2 }).told).toEqual([])
+  })
+
+  test("that came before any position was known is given to whoever asks: it may be news to each", () => {
+    const buffers = filled({}, [command("C1"), ...row(11, 12)])
+    expect(after(buffers, { epoch: 0, seq: 10 }).told).toEqual(["C1", "0:11", "0:12"])
+    expect(after(buffers, { epoch: 0, seq: 12 }).told).toEqual(["C1"])
+    expect(all(buffers)).toEqual([["C1", "0:11", "0:12"]])
+  })
+
+  test("of a session that is wholly gone stands behind what went", () => {
+    const gone = [...row(0, 5), messageOf({ session: "s2" }), messageOf({ session: "s3" })]
+    const buffers = filled({ sessions: 2 }, [...gone, command("C1")])
+    expect(after(buffers, { epoch: 0, seq: 5 }).told).toEqual(["C1"])
+    buffers.admit(messageOf({ seq: 6 }))
+    expect(after(buffers, { epoch: 0, seq: 5 })).toEqual({ exhausted: undefined, told: ["C1", "0:6"] })
+    expect(after(buffers, { epoch: 0, seq: 6 }).told).toEqual([])
   })
 
   test("comes first where it came first, and is never too old to miss", () => {

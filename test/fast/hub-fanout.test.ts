@@ -1,97 +1,11 @@
 /** The hub (AEP-0003 §5, §6.4, §8.4): who gets what, replay before live, bytes as received, one wake a turn. */
 import { describe, expect, test } from "bun:test"
-import { readFilter } from "../../service/hub/filter.ts"
-import { Hub, type Subscription } from "../../service/hub/hub.ts"
-import { type Message, positionOf } from "../../service/hub/message.ts"
-import { type Item, Queue } from "../../service/hub/queue.ts"
-import { type From, readFrom } from "../../service/hub/resume.ts"
+import type { Subscription } from "../../service/hub/hub.ts"
+import type { Message } from "../../service/hub/message.ts"
+import { Queue } from "../../service/hub/queue.ts"
 import { type AepEvent, CAPTURES, type Capture } from "../../shared/aep.ts"
 import { messageOf, row } from "./hub-events.ts"
-
-/** A hub whose turns end when the test says so. */
-class Bench {
-  readonly faults: unknown[] = []
-  private due: (() => void)[] = []
-  readonly hub: Hub
-
-  constructor(depth = 1000) {
-    this.hub = new Hub({
-      bounds: { depth, sessions: 100, bytes: 10_000_000 },
-      defer: (run) => this.due.push(run),
-      onFault: (error) => this.faults.push(error),
-    })
-  }
-
-  endTurn(): void {
-    const due = this.due
-    this.due = []
-    for (const run of due) run()
-  }
-
-  reader(
-    filter: unknown = {},
-    how: { id?: string; ceiling?: Capture; from?: unknown; live?: boolean } = {},
-  ): Reader {
-    const reader = new Reader(filter, how)
-    this.hub.subscribe(reader.subscription, fromOf(how.from), how.live ?? true)
-    return reader
-  }
-}
-
-function fromOf(value: unknown): From {
-  const read = readFrom(value, 100)
-  if ("fault" in read) throw new Error(read.fault)
-  return read.from
-}
-
-/** A subscription that counts how often it is woken and is drawn by hand. */
-class Reader {
-  woken = 0
-  readonly subscription: Subscription
-
-  constructor(filter: unknown, { id = "a", ceiling }: { id?: string; ceiling?: Capture }) {
-    const read = readFilter(filter)
-    if ("fault" in read) throw new Error(read.fault)
-    const queue = new Queue({
-      softBytes: 1_000_000,
-      hardBytes: 2_000_000,
-      wake: () => this.wake(),
-      overflow: () => undefined,
-    })
-    this.subscription = { id, filter: read.filter, ceiling, queue }
-  }
-
-  wake(): void {
-    this.woken += 1
-  }
-
-  items(): Item[] {
-    const drawn: Item[] = []
-    for (
-      let item = this.subscription.queue.pull();
-      item !== undefined;
-      item = this.subscription.queue.pull()
-    ) {
-      drawn.push(item)
-    }
-    return drawn
-  }
-
-  texts(): string[] {
-    return this.items().flatMap((item) => (item.kind === "event" ? [item.text] : []))
-  }
-
-  /** Positions and marks, in order. */
-  told(): string[] {
-    return this.items().map((item) => {
-      if (item.kind === "exhausted")
-        return `exhausted ${item.session} ${item.earliest.epoch}:${item.earliest.seq}`
-      if (item.kind !== "event") return item.kind
-      const position = positionOf(item.message.event)
-      return position === undefined ? item.message.event.id : `${item.message.event.session} ${position.seq}`
-    })
-  }
-}
+import { Bench } from "./hub-readers.ts"
 
 describe("what is published", () => {
   test("goes to every subscription whose filter it matches, and to no other, byte for byte", () => {
@@ -164,6 +78,33 @@ describe("what is published", () => {
     expect(bench.hub.counts.subscriptions).toBe(0)
   })
 
+  test("reaches the others when a reader that fell behind leaves in the midst of it", () => {
+    const bench = new Bench()
+    const ends = [0, 0]
+    const slow = [0, 1].map((index): Subscription => {
+      const queue = new Queue({
+        softBytes: 1,
+        hardBytes: 1,
+        wake: () => undefined,
+        overflow: () => {
+          ends[index] = (ends[index] ?? 0) + 1
+          for (const subscription of slow) bench.hub.unsubscribe(subscription)
+        },
+      })
+      return { id: "slow", filter: () => true, ceiling: undefined, queue }
+    })
+    const [first, second] = slow
+    const before = bench.reader()
+    if (first !== undefined) bench.hub.subscribe(first, { kind: "live" }, true)
+    const between = bench.reader()
+    if (second !== undefined) bench.hub.subscribe(second, { kind: "live" }, true)
+    const behind = bench.reader()
+    bench.hub.publish(row(0, 2, { severity: "error" }))
+    for (const reader of [before, between, behind]) expect(reader.told()).toEqual(["s1 0", "s1 1", "s1 2"])
+    expect(ends).toEqual([1, 0])
+    expect(bench.hub.counts.subscriptions).toBe(3)
+  })
+
   test("reaches the others when one reader's binding breaks, and the break is told of", () => {
     const bench = new Bench()
     const broken = bench.reader()
@@ -231,6 +172,26 @@ describe("a replay", () => {
     expect(bench.reader({}, { from: "all" }).told()).toEqual(["s1 0", "s1 1"])
   })
 
+  test("that passes over much gives the turn back, is woken to go on, and loses no place", () => {
+    const bench = new Bench()
+    const much = { data: { text: "x".repeat(10_000) } }
+    bench.hub.publish([...row(0, 99, much), ...row(100, 101, { ...much, type: "run.started" })])
+    const reader = bench.reader({ type: "run.*" }, { from: "all" })
+    bench.hub.publish(row(102, 102, { type: "run.finished" }))
+    expect(reader.told()).toEqual([])
+    expect(reader.subscription.queue.isEmpty).toBe(false)
+    const told: string[] = []
+    reader.wake = () => {
+      reader.woken += 1
+      told.push(...reader.told())
+    }
+    // A million characters in pieces of a quarter of that, of which the first draw had one.
+    for (let turn = 0; turn < 10; turn += 1) bench.endTurn()
+    expect(told).toEqual(["s1 100", "s1 101", "s1 102"])
+    expect(reader.woken).toBe(3)
+    expect(reader.subscription.queue.isEmpty).toBe(true)
+  })
+
   test("of nothing asked for is nothing, even with much held", () => {
     const bench = new Bench()
     bench.hub.publish(row(0, 99))
@@ -288,7 +249,17 @@ describe("a ceiling", () => {
     const readers = Array.from({ length: 5 }, (_, index) =>
       bench.reader({}, { ceiling: "metadata", id: `r${index % 2}` }),
     )
-    bench.hub.publish([prompt("full")])
+    let made = 0
+    const { event, text } = prompt("full")
+    Object.defineProperty(event, "acmecount", {
+      enumerable: true,
+      get: () => {
+        made += 1
+        return made
+      },
+    })
+    bench.hub.publish([{ event, text }])
+    expect(made).toBe(1)
     const items = readers.flatMap((reader) => reader.items())
     expect(new Set(items.map((item) => (item.kind === "event" ? item.text : ""))).size).toBe(1)
     expect(items.map((item) => (item.kind === "event" ? item.sub : ""))).toEqual([

@@ -102,6 +102,19 @@ describe("order", () => {
   })
 })
 
+test("a replay that needs a rest keeps its place: nothing comes before it, and nothing is empty", () => {
+  const { queue } = open()
+  const drawn = [frame("old 1"), "later", "later", frame("old 2"), undefined] as const
+  let at = 0
+  queue.pushReplay(() => drawn[at++])
+  queue.push(frame("live"))
+  expect(drain(queue)).toEqual(["old 1"])
+  expect(queue.isEmpty).toBe(false)
+  expect(drain(queue)).toEqual([])
+  expect(drain(queue)).toEqual(["old 2", "live"])
+  expect(queue.isEmpty).toBe(true)
+})
+
 describe("a reader that does not keep up", () => {
   const minor = [{ severity: "debug" }, { severity: "info" }, {}]
   const major = [
@@ -170,11 +183,15 @@ describe("what was delivered", () => {
     queue.push(event({ seq: 0 }, "b"))
     queue.push(event({ seq: 1 }, "a"))
     drain(queue)
+    queue.push(event({ seq: 0, epoch: 1, session: "s3" }, "b"))
+    queue.push(event({ seq: 0, epoch: 2, session: "s3" }, "b"))
+    drain(queue)
     queue.push(event({ seq: 2 }, "a"))
     expect(queue.delivered()).toEqual([
       { sub: "a", session: "s1", epoch: 0, seq: 1 },
       { sub: "a", session: "s2", epoch: 2, seq: 3 },
       { sub: "b", session: "s1", epoch: 0, seq: 0 },
+      { sub: "b", session: "s3", epoch: 2, seq: 0 },
     ])
   })
 
@@ -185,6 +202,13 @@ describe("what was delivered", () => {
     drain(queue)
     queue.forget("b")
     expect(queue.delivered()).toEqual([])
+  })
+
+  test("is the last position drawn also where a repeated event stood before the ones already given", () => {
+    const { queue } = open()
+    for (const seq of [5, 6, 2]) queue.push(event({ seq }))
+    drain(queue)
+    expect(queue.delivered()).toEqual([{ sub: "a", session: "s1", epoch: 0, seq: 2 }])
   })
 
   test("is remembered of the thousand sessions met last", () => {
