@@ -1264,7 +1264,6 @@ function createCore(context, explicit, host, pace) {
       if (isNoise(hook, input, memory))
         return;
       const at = Date.now();
-      notePrompt(memory, hook, input, output);
       const version = hook === "event" ? versionIn(input) : undefined;
       if (version !== undefined)
         instance.version = version;
@@ -1274,6 +1273,7 @@ function createCore(context, explicit, host, pace) {
         return;
       }
       try {
+        notePrompt(memory, hook, input, output);
         enqueue(hook, input, output, at);
       } catch {
         drops.count(kindOf(hook, input));

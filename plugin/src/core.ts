@@ -77,7 +77,6 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
     take(hook, input, output) {
       if (isNoise(hook, input, memory)) return
       const at = Date.now()
-      notePrompt(memory, hook, input, output)
       const version = hook === "event" ? versionIn(input) : undefined
       if (version !== undefined) instance.version = version
       if (uplink.refusing) {
@@ -86,6 +85,7 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
         return
       }
       try {
+        notePrompt(memory, hook, input, output)
         enqueue(hook, input, output, at)
       } catch {
         // Cyclic, a bigint, or a getter that throws: the agent's object cannot be told, its loss can.

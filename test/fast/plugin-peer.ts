@@ -18,9 +18,20 @@ export interface Arrival {
 /** Answers instead of the contract; undefined = the contract. The batch is applied only when it is undefined. */
 export type Misbehaviour = (arrival: Arrival, count: number) => Response | Promise<Response> | undefined
 
+/** One poll as it arrived. */
+export interface Poll {
+  path: string
+  nonce: string
+  authorization: string | null
+  /** It was not answered, and its plugin still waits. */
+  isOpen: boolean
+  answer(response: Response): void
+}
+
 export interface Peer {
   url: string
   arrivals: Arrival[]
+  polls: Poll[]
   /** Moments applied, once each, in order of arrival. */
   applied: Moment[]
   misbehave(how: Misbehaviour | undefined): void
@@ -35,6 +46,7 @@ export interface Peer {
 export function startPeer(index: number, unix?: string): Peer {
   const arrivals: Arrival[] = []
   const applied: Moment[] = []
+  const polls: Poll[] = []
   const nextOf = new Map<string, number>()
   const waiting = new Set<() => void>()
   let misbehaviour: Misbehaviour | undefined
@@ -51,6 +63,7 @@ export function startPeer(index: number, unix?: string): Peer {
   }
 
   const answer = async (request: Request): Promise<Response> => {
+    if (request.method === "GET") return hold(request)
     const text = await request.text()
     const arrival: Arrival = {
       batch: JSON.parse(text),
@@ -65,6 +78,26 @@ export function startPeer(index: number, unix?: string): Peer {
     return response
   }
 
+  /** A poll is held until a test has something for it, or the plugin hangs up. */
+  const hold = (request: Request): Promise<Response> => {
+    const url = new URL(request.url)
+    const { promise, resolve } = Promise.withResolvers<Response>()
+    const poll: Poll = {
+      path: url.pathname,
+      nonce: url.searchParams.get("nonce") ?? "",
+      authorization: request.headers.get("authorization"),
+      isOpen: true,
+      answer: (response) => {
+        poll.isOpen = false
+        resolve(response)
+      },
+    }
+    request.signal.addEventListener("abort", () => poll.answer(new Response()), { once: true })
+    polls.push(poll)
+    for (const check of waiting) check()
+    return promise
+  }
+
   const port = suitePort("fast", index)
   const server =
     unix === undefined
@@ -74,6 +107,7 @@ export function startPeer(index: number, unix?: string): Peer {
   return {
     url: `http://127.0.0.1:${port}`,
     arrivals,
+    polls,
     applied,
     accept,
     misbehave(how) {

@@ -1,6 +1,5 @@
 /**
- * The checks of the live checker, by name and in its order, and what a control target has still to bring for the last
- * four. Data of this suite; `checker.test.ts` holds the suite to the first list, `control.test.ts` prints the second.
+ * The checks of the live checker, by name and in its order, and what a control target has still to bring. Data of this suite; `checker.test.ts` holds the suite to the first list, `control.test.ts` prints the second.
  */
 
 /** Each is held by tests of this suite whose names begin with it. */
@@ -26,13 +25,7 @@ export const CHECKS = [
   "control-cancel",
 ] as const
 
-/** What the checker asks of a session that takes commands; today a session of ours takes none. */
+/** What the checker asks by default of a session that takes commands, and a session of ours does not take yet. */
 export const OWED = [
-  { check: "control-ack", owed: "a decision on a declared command, in the session's own record and in time" },
-  {
-    check: "control-nack-unsupported",
-    owed: "a refusal of the types that the list leaves out, once it has some",
-  },
-  { check: "control-dedupe", owed: "one decision for a command that comes twice, told with the same bytes" },
-  { check: "control-cancel", owed: "one run.cancelled linked to the command or its acceptance" },
+  { check: "control-ack", owed: "a decision on control.attention.respond; control.cancel has one" },
 ] as const satisfies readonly { check: (typeof CHECKS)[number]; owed: string }[]

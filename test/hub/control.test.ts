@@ -1,6 +1,6 @@
 /**
  * The live checker's checks of control, against the real service: who may command at all, and what comes of commands
- * to sessions of nobody, of others, and of our own, which take none today.
+ * to sessions of nobody, of others, and of our own, which take a cancel. The agent's side of it is `test/live`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { AepEvent } from "../../shared/aep.ts"
@@ -172,14 +172,14 @@ describe("to a session of ours", () => {
     detail: expect.any(String),
   })
 
-  test("the roster shows it with a list of commands that is empty", async () => {
+  test("the roster shows it with the commands that it takes", async () => {
     const reader = await party.greeted(HELLO)
     const { entries } = await reader.ask({ type: "roster", id: "q" })
     expect(entries).toContainEqual({
       session: OURS,
       agent: "opencode",
       instance: `of-${OURS}`,
-      control: { accepts: [], ack_window_ms: 10_000 },
+      control: { accepts: ["control.cancel"], ack_window_ms: 10_000 },
     })
     await reader.close()
   })
@@ -199,17 +199,26 @@ describe("to a session of ours", () => {
     expect(await refused(command, command)).toEqual([refusalOf(command), refusalOf(command)])
   })
 
-  test("control-cancel: a cancel is refused as unsupported, and cancels nothing", async () => {
+  test("control-cancel: a cancel of a run that is over is refused in its record, once, and told again with the same bytes", async () => {
     const command = commandOf(OURS, "control.cancel", {
       run: "r1",
       capture: "redacted",
       data: { scope: "run", reason: "probe" },
     })
-    expect(await refused(command)).toEqual([refusalOf(command)])
+    const reader = await party.stream({ filter: { session: OURS, type: "control.rejected" } })
+    const sender = await party.greeted()
+    sender.send(command)
+    const first = (await reader.event()).data
+    expect(JSON.parse(first)).toMatchObject({ cause: command.id, data: { reason: "refused" } })
+    sender.send(command)
+    expect((await reader.event()).data).toBe(first)
+    expect(await sender.settled()).toEqual([])
+    expect(closed.logged(OURS).filter((line) => line.includes(`"cause":"${command.id}"`))).toEqual([first])
+    await Promise.all([sender.close(), reader.cancel()])
   })
 
   test("what the checks of a control target are still owed stands in a list", () => {
     for (const { check, owed } of OWED) process.stdout.write(`owed to ${check}: ${owed}\n`)
-    expect(OWED).toHaveLength(4)
+    expect(OWED).toHaveLength(1)
   })
 })
