@@ -1,16 +1,19 @@
 /**
  * Two of our services, one the other's relay: what agents say at the first comes out of the second, byte for byte and in
- * order, over the second's death. Real processes; readers are the suite's own client.
+ * order, over the second's death. Real processes; readers are the suite's own client, and `opencode-aep tail`.
  */
 import { afterEach, expect, test } from "bun:test"
 import { waitFor } from "../agent/wait.ts"
+import { startTail, type Tailing } from "../fast/cli-tail-house.ts"
 import { commandOf, Party } from "../hub/client.ts"
-import { conversationOf, Stage, TOKEN } from "../hub/stage.ts"
+import { conversationOf, runsEnded, Stage, TOKEN } from "../hub/stage.ts"
 import { suitePort } from "../ports.ts"
 
 const WAIT_MS = 30_000
 let stages: Stage[] = []
+const tails: Tailing[] = []
 afterEach(async () => {
+  for (const { child } of tails.splice(0)) await child.stop()
   for (const stage of stages.reverse()) await stage.close()
   stages = []
 })
@@ -32,6 +35,12 @@ async function near(): Promise<Stage> {
 async function isRelayed(stage: Stage): Promise<boolean> {
   const answer = await fetch(`${stage.url}/healthz`)
   return ((await answer.json()) as { relay: boolean }).relay
+}
+
+/** Whether somebody reads its stream. */
+async function hasReader(stage: Stage): Promise<boolean> {
+  const answer = await new Party(stage.url, TOKEN).ask("/metrics")
+  return (await answer.text()).includes('aep_readers{binding="stream"} 1\n')
 }
 
 const ready = (stage: Stage, relay: boolean) =>
@@ -107,6 +116,35 @@ test("the first says whether the second is there, and the second's death loses n
   await a.converse(conversationOf("1.18.33-tool-success", "ses_after"))
   expect(await heldOf(b, a, "ses_after")).toEqual(a.logged("ses_after"))
 }, 120_000)
+
+test("a reader of the second that resumes shows all of a session amid which the second dies, once and in order", async () => {
+  const b = await far()
+  const a = await near()
+  await ready(a, true)
+  const { session, steps, runs } = conversationOf("1.18.33-two-turns", "ses_read")
+  const tail = startTail(["--url", b.url, "--json", "--session", session], { AEP_TOKEN: TOKEN })
+  tails.push(tail)
+  const print = () => tail.child.stderr() + b.printed()
+  await waitFor("a reader", WAIT_MS, () => hasReader(b), print)
+  let isKilled = false
+  for (const step of steps) {
+    await a.tell([step])
+    if (isKilled || tail.lines.length < 3) continue
+    await b.service.kill()
+    isKilled = true
+  }
+  await waitFor("the log", WAIT_MS, () => runsEnded(a.logged(session)) === runs)
+  const shown = tail.lines.length
+  expect([isKilled, shown > 0, shown < a.logged(session).length]).toEqual([true, true, true])
+  await b.startAgain()
+  await waitFor("all events", WAIT_MS, () => tail.lines.length >= a.logged(session).length, print)
+  expect(tail.lines).toEqual(a.logged(session))
+  expect(tail.complaints).toEqual([
+    expect.stringContaining("the connection is lost"),
+    expect.stringContaining("the connection is back"),
+  ])
+  expect(await tail.interrupt()).toBe(0)
+}, 60_000)
 
 test("the first's stop leaves nothing unsaid", async () => {
   const b = await far()

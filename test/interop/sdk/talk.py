@@ -109,6 +109,18 @@ target.send_json(
 saw("hello", target.recv_json()["versions"])
 owned = Emitter("sdk-target", "sdk-host", target.send_json).session("sdk-owned")
 owned.emit("session.started", {"client": {"name": "sdk"}})
+
+# A reader on the socket: what is held, and what comes.
+socket = open_duplex(base, token=token)
+socket.send_json({"type": "hello", "versions": ["0.1"], "role": "consumer"})
+socket.recv_json()
+socket.send_json({"type": "subscribe", "id": "w", "filter": {"session": "sdk-owned"}, "from": "all"})
+saw("subscribed", socket.recv_json())
+said = [socket.recv_json()]
+said.append(owned.emit("progress.status", {"text": "on"}))
+saw("over the socket", [said[0]["type"], said[0]["seq"], socket.recv_json() == said[1]])
+socket.close()
+
 executed = []
 handler = ControlTarget(owned, ["control.cancel"])
 
@@ -143,7 +155,9 @@ def refused(kind, name):
         sender.send(kind, name, data={"scope": "run"}, ack_window_ms=5000, retries=0)
         return "accepted"
     except NackError as nack:
-        return [nack.reason, nack.synthesized]
+        # A code that the SDK has no reason for stands before the endpoint's words.
+        code = (nack.detail or "").split(": ")[0] if nack.reason == "invalid" else nack.reason
+        return [code, nack.synthesized]
 
 
 saw("not declared", refused("control.pause", "sdk-owned"))
