@@ -36,10 +36,11 @@ class Follower {
   readonly end: ReturnType<typeof tail>
   private asked = Promise.withResolvers<Attempt>()
 
-  constructor(from: From = { kind: "live" }) {
+  constructor(from: From = { kind: "live" }, retries = true) {
     this.end = tail({
       open: (request, signal) => this.open(request, signal),
       request: { filter: undefined, capture: undefined, live: true },
+      retries,
       progress: new Progress(from),
       show: async ({ event }) => void this.shown.push(event.id),
       complain: (line) => void this.complaints.push(line),
@@ -154,6 +155,18 @@ describe("time", () => {
     expect(await follower.end).toEqual({ kind: "ended", events: 0 })
     expect(follower.clock.waiting).toBe(0)
   })
+})
+
+test("a connection that is lost is the end where none is to be taken up again", async () => {
+  const follower = new Follower({ kind: "live" }, false)
+  ;(await follower.next()).stream(`data: ${eventAt("s", 1)}\n\n`, false)
+  expect(await follower.end).toEqual({
+    kind: "failed",
+    detail:
+      "the connection is lost (the service ended it); next: the same call, which goes on over an outage without --no-retry",
+  })
+  expect({ shown: follower.shown, told: follower.complaints }).toEqual({ shown: ["s-1"], told: [] })
+  expect([follower.froms.length, follower.clock.waiting]).toEqual([1, 0])
 })
 
 describe("progress", () => {

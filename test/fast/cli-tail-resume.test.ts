@@ -108,6 +108,19 @@ describe("a service that goes and comes back", () => {
     expect(tail.complaints.at(-1)).toContain("takes another token; next: set AEP_TOKEN")
   }, 30_000)
 
+  test("is not waited for with --no-retry: 2, with what was shown standing", async () => {
+    const stage = await house.stage()
+    const tail = house.tail(["--home", stage.home.path, "--json", "--no-retry"])
+    await stage.hasReaders(1)
+    await stage.post(eventAt("once", 1))
+    await tail.shows("once-1")
+    await stage.kill()
+    expect({ code: await tail.end(), ids: idsOf(tail.lines) }).toEqual({ code: 2, ids: ["once-1"] })
+    expect(tail.complaints).toEqual([
+      expect.stringMatching(/^opencode-aep: the connection is lost .*; next: /),
+    ])
+  }, 30_000)
+
   test("and holds too little says what is gone", async () => {
     const stage = await house.stage({ AEP_BUFFER: "3" })
     await stage.post(...[0, 1, 2, 3, 4, 5].map((seq) => eventAt("gone", seq)))

@@ -92,7 +92,8 @@ export function compare(home: string, reception: Reception): Comparison {
   const first = new Set(texts)
   const arrived = new Map<string, string[]>()
   for (const text of first) {
-    const { session } = JSON.parse(text)
+    // An agent's own events are in no session; their log bears this name.
+    const { session = "_agent" } = JSON.parse(text)
     const list = arrived.get(session)
     if (list === undefined) arrived.set(session, [text])
     else list.push(text)
