@@ -420,6 +420,7 @@ function createDownlink(parts) {
   let running = false;
   let closed = false;
   let wake;
+  let failed = false;
   const fault = () => drops.count("fault");
   const rest = (ms) => new Promise((resolve) => {
     const cancel = after(ms, resolve, fault);
@@ -439,10 +440,12 @@ function createDownlink(parts) {
       if (closed)
         return;
       if (polled.kind !== "answered") {
+        failed = true;
         link.forget();
         await rest(breaker.fail(polled.kind === "absent"));
         continue;
       }
+      failed = false;
       breaker.succeed();
       for (let count = 0;count < polled.unproved; count += 1)
         drops.count("unproved");
@@ -454,6 +457,8 @@ function createDownlink(parts) {
   }
   return {
     start() {
+      if (failed)
+        wake?.();
       if (running || closed)
         return;
       running = true;

@@ -11,7 +11,7 @@ import { after } from "./timer.ts"
 
 /** The downlink as the core uses it. */
 export interface Downlink {
-  /** Begins to poll, unless it has. */
+  /** Begins to poll; at rest after a failure, at once: the service is there. */
   start(): void
   /** Ends the poll in flight, and polls no more. May be called twice. */
   close(): void
@@ -38,6 +38,7 @@ export function createDownlink(parts: DownlinkParts): Downlink {
   let running = false
   let closed = false
   let wake: (() => void) | undefined
+  let failed = false
 
   const fault = () => drops.count("fault")
 
@@ -60,10 +61,12 @@ export function createDownlink(parts: DownlinkParts): Downlink {
       }
       if (closed) return
       if (polled.kind !== "answered") {
+        failed = true
         link.forget()
         await rest(breaker.fail(polled.kind === "absent"))
         continue
       }
+      failed = false
       breaker.succeed()
       for (let count = 0; count < polled.unproved; count += 1) drops.count("unproved")
       for (const message of polled.messages) deliver(message)
@@ -74,6 +77,7 @@ export function createDownlink(parts: DownlinkParts): Downlink {
 
   return {
     start() {
+      if (failed) wake?.()
       if (running || closed) return
       running = true
       run().catch(fault)

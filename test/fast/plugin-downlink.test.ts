@@ -160,6 +160,16 @@ describe("a poll", () => {
     },
   )
 
+  test("that failed is tried again as soon as the service takes a batch, however long the rest", async () => {
+    const { core, poll } = await working({ pollBackoffMs: 60_000, backoffMostMs: 60_000 })
+    poll.answer(Response.json({ error: "unknown-instance" }, { status: 404 }))
+    core.take("event", busEvent("session.compacted", { sessionID: S }), undefined)
+    const next = await nextPoll()
+    answer(next, messageFor(next))
+    await reported(1)
+    expect(deliveries()).toEqual([["R1", "done"]])
+  })
+
   test("that is never answered is given up after its bound", async () => {
     const { poll } = await working({ pollMs: 30 })
     await peer.until(() => peer.polls.length >= 2)
