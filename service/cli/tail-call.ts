@@ -16,6 +16,7 @@ export interface TailOptions {
   filter?: string
   from?: string[]
   follow: boolean
+  retry: boolean
   json?: boolean
   timeline?: boolean
   verbose?: boolean

@@ -1,6 +1,6 @@
 /**
  * `opencode-aep tail`: what sessions do, as they do it, from the service's stream. Exit codes: 0 ended as asked, 1 nothing
- * matched and nothing was waited for, 2 a wrong call, or a service that is not there or refuses.
+ * matched and nothing was waited for, 2 a wrong call, or a service that is not there, refuses, or is lost for good.
  */
 import { homedir } from "node:os"
 import { type Command, Option } from "commander"
@@ -19,8 +19,8 @@ The service is found by --url, else by plugin.json in its home, else at http://1
 AEP_TOKEN, else, for a service on this machine, from the file token in its home.
 A lost connection is taken up again where it was. Of sessions that began while it was lost, --from all shows everything, any
 other start what they do from then on.
-Exit code: 0 ended as asked, also by ctrl+c; 1 nothing matched with --no-follow; 2 a wrong call, or a service that is
-not there or refuses.
+Exit code: 0 ended as asked, also by ctrl+c; 1 nothing matched with --no-follow; 2 a wrong call, a service that is not
+there or refuses, or with --no-retry a lost connection.
 
 Examples:
   $ opencode-aep tail
@@ -62,6 +62,7 @@ export function addTail(program: Command, output: Output, exit: (code: number) =
       collect,
     )
     .option("--no-follow", "show what is held and end")
+    .option("--no-retry", "end when the connection is lost")
     .option("--json", "one event a line, as received")
     .addOption(new Option("--timeline", "as people read it (the default)").conflicts("json"))
     .option("--verbose", "show machinery (severity debug) in the timeline too")
@@ -74,7 +75,7 @@ export function addTail(program: Command, output: Output, exit: (code: number) =
 async function run(options: TailOptions, output: Output): Promise<number> {
   const start = readFromOption(options)
   if ("fault" in start) return wrong(output, start.fault)
-  const { url, home, capture, follow } = options
+  const { url, home, capture, follow, retry } = options
   const found = findService({ url, home, env: process.env, userHome: homedir() })
   if (found.kind === "invalid") return wrong(output, found.detail)
   const { service } = found
@@ -87,6 +88,7 @@ async function run(options: TailOptions, output: Output): Promise<number> {
   const ending = await tail({
     open: (request, signal) => openStream(service, request, signal),
     request: { filter: filterOf(options), capture, live: follow },
+    retries: retry,
     progress: new Progress(start.from),
     show: shower(options, output),
     complain: output.complain,

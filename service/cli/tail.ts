@@ -15,6 +15,8 @@ export interface TailParts {
   open: (request: StreamRequest, signal: AbortSignal) => Promise<OpenedStream>
   /** What is asked for, apart from where to begin. Without `live` the end comes with the end of what is held. */
   request: Omit<StreamRequest, "from">
+  /** Whether a lost connection is taken up again; else its loss is the end. */
+  retries: boolean
   progress: Progress
   /** Shows an event, each once. Resolves when the next may come. */
   show: (message: Message) => Promise<void>
@@ -92,6 +94,7 @@ class Tail {
         if (ending.kind === "complete") break
         if (signal.aborted) break
         if (!request.live) return { kind: "failed", detail: cutShort(ending.reason) }
+        if (!this.parts.retries) return { kind: "failed", detail: leftAlone(ending.reason) }
         complain(`the connection is lost (${ending.reason}); trying to connect again`)
         this.isLost = true
       }
@@ -232,6 +235,10 @@ async function draw(reader: {
   } catch (error) {
     return { kind: "broken", code: codeOf(error) }
   }
+}
+
+function leftAlone(reason: string): string {
+  return `the connection is lost (${reason}); next: the same call, which goes on over an outage without --no-retry`
 }
 
 function cutShort(reason: string): string {

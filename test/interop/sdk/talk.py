@@ -147,6 +147,8 @@ def roster():
 wait(lambda: any(entry[0] == "sdk-owned" for entry in roster()))
 saw("roster", [entry for entry in roster() if entry[0] in ("sdk-owned", ours)])
 ack = sender.send("control.cancel", "sdk-owned", data={"scope": "run"}, run="r1")
+# The acceptance says that it will be tried, and comes first.
+wait(lambda: executed)
 saw("accepted", [ack["type"], ack["session"], ack["cause"] == executed[0]["id"]])
 
 
