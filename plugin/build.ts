@@ -21,7 +21,8 @@ const BANNER = `/**
  * opencode-aep ${manifest.version}: the drop-in plugin for OpenCode 1.x and Kilo.
  *
  * Copy this one file into a \`plugin/\` folder of the agent. It forwards what the agent does to the opencode-aep
- * service on this machine and does nothing else: it never waits for the service, prints nothing, changes nothing.
+ * service on this machine, and stops a run when the service proves that you said so. It never makes the agent wait and
+ * prints nothing.
  *
  * Generated; do not edit. Sources, with all comments: plugin/src. Made by: ${BUILD_COMMAND}
  * Licence: ${manifest.license}

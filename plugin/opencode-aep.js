@@ -2,7 +2,8 @@
  * opencode-aep 0.1.0: the drop-in plugin for OpenCode 1.x and Kilo.
  *
  * Copy this one file into a `plugin/` folder of the agent. It forwards what the agent does to the opencode-aep
- * service on this machine and does nothing else: it never waits for the service, prints nothing, changes nothing.
+ * service on this machine, and stops a run when the service proves that you said so. It never makes the agent wait and
+ * prints nothing.
  *
  * Generated; do not edit. Sources, with all comments: plugin/src. Made by: bun plugin/build.ts
  * Licence: Apache-2.0
