@@ -102,7 +102,10 @@ export function createEndpoint(parts: EndpointParts): Endpoint {
     takeFromRelay: (text) => {
       for (const message of messageIn(text)) {
         const { type, session } = message.event
-        if (session !== undefined && isCommand(type) && own.holds(session)) take(message)
+        if (session === undefined || !isCommand(type) || !own.holds(session)) continue
+        // Here too the history shows who asked, before what was answered.
+        hub.publish([message])
+        take(message)
       }
     },
     close: (reason) => {

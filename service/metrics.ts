@@ -4,6 +4,7 @@
  */
 import type { RelayStatus } from "./emit/relay.ts"
 import type { Metric } from "./http/metrics.ts"
+import type { HubCounts } from "./hub/hub.ts"
 
 /** The figures as the parts give them. */
 export interface Figures {
@@ -11,17 +12,7 @@ export interface Figures {
   population: { instances: number; sessions: number }
   moments: { batches: number; moments: number; repeated: number; rejected: number; dropped: number }
   emitted: { events: number; refused: number; missed: number }
-  hub: {
-    published: number
-    repeated: number
-    faults: number
-    dropped: number
-    evicted: number
-    subscriptions: number
-    sessions: number
-    events: number
-    bytes: number
-  }
+  hub: HubCounts
   readers: { sockets: number; streams: number }
   claims: number
   commands: { commands: number; repeated: number; accepted: number; rejected: number; unroutable: number }

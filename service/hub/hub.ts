@@ -28,6 +28,19 @@ export interface HubOptions {
   onFault?: (error: unknown) => void
 }
 
+/** What came in since the start and what became of it, and what is there now. */
+export interface HubCounts {
+  published: number
+  repeated: number
+  faults: number
+  dropped: number
+  evicted: number
+  subscriptions: number
+  sessions: number
+  events: number
+  bytes: number
+}
+
 /** See the head of the file. */
 export class Hub {
   private readonly buffers: ReplayBuffers
@@ -83,17 +96,7 @@ export class Hub {
   }
 
   /** Counts since start (`published`, `repeated`, `faults`, `dropped` by slow readers, `evicted`), and what is there now. */
-  get counts(): {
-    published: number
-    repeated: number
-    faults: number
-    dropped: number
-    evicted: number
-    subscriptions: number
-    sessions: number
-    events: number
-    bytes: number
-  } {
+  get counts(): HubCounts {
     return {
       published: this.published,
       repeated: this.repeated,

@@ -100,6 +100,30 @@ test("the second shows the first's sessions as claimed, and refuses for them wha
   await reader.close()
 }, 60_000)
 
+test("a cancel sent at the second is decided once, in the first's own record, and comes out of both", async () => {
+  const b = await far()
+  const a = await near()
+  await ready(a, true)
+  await a.converse(conversationOf("1.18.33-tool-success", "ses_chain"))
+  await heldOf(b, a, "ses_chain")
+  const sender = await new Party(b.url, TOKEN).greeted()
+  const reader = await new Party(b.url, TOKEN).stream({ filter: { type: "control.rejected" } })
+  const command = commandOf("ses_chain", "control.cancel", { data: { scope: "run" } })
+  for (const _ of [1, 2]) {
+    sender.send(command)
+    expect(JSON.parse((await reader.event()).data)).toMatchObject({
+      cause: command.id,
+      data: { reason: "refused" },
+    })
+  }
+  const acks = a.logged("ses_chain").filter((line) => line.includes(`"cause":"${command.id}"`))
+  expect(acks).toHaveLength(1)
+  const heldNear = await new Party(a.url, TOKEN).held({ filter: { session: "ses_chain" }, from: "all" })
+  expect(heldNear.texts).toContain(JSON.stringify(command))
+  expect(heldNear.texts.at(-1)).toBe(acks[0] ?? "")
+  await Promise.all([sender.close(), reader.cancel()])
+}, 60_000)
+
 test("the first says whether the second is there, and the second's death loses nothing", async () => {
   const a = await near()
   expect(await isRelayed(a)).toBe(false)
@@ -129,7 +153,9 @@ test("a reader of the second that resumes shows all of a session amid which the 
   let isKilled = false
   for (const step of steps) {
     await a.tell([step])
-    if (isKilled || tail.lines.length < 3) continue
+    if (isKilled) continue
+    await waitFor("what was said so far", WAIT_MS, () => tail.lines.length >= a.logged(session).length, print)
+    if (tail.lines.length < 3) continue
     await b.service.kill()
     isKilled = true
   }

@@ -2,11 +2,15 @@
  * Where the AEP Python SDK lies, and the set-up step that brings it: `bun test/interop/fetch.ts`. A Python environment of
  * its own in the cache folder, with the versions of `sdk/requirements.txt`. Tests call `sdkPython`, which never installs.
  */
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { cacheFolder } from "../agent/fetch.ts"
 
 const REQUIREMENTS = resolve(import.meta.dir, "sdk/requirements.txt")
+const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+const PYTHON_REMEDY = "install Python 3.10 or newer with its venv module (Debian: python3 and python3-venv)"
+const PACKAGES_REMEDY = "a package registry must be in reach, and Python 3.10 or newer"
+
 const folder = () => join(dirname(cacheFolder()), "sdk")
 const python = (home: string) => join(home, "bin/python")
 /** What was installed, so that another list of versions is another environment. */
@@ -25,21 +29,23 @@ function isThere(): boolean {
   return existsSync(mark(home)) && readFileSync(mark(home), "utf8") === readFileSync(REQUIREMENTS, "utf8")
 }
 
+/** The fault with its remedy, when it could not be installed. */
 function install(): string | undefined {
   if (isThere()) return undefined
+  const found = Bun.which("python3")
+  if (found === null) return `\`python3\` is not on the PATH: ${PYTHON_REMEDY}`
   const home = folder()
   rmSync(home, { recursive: true, force: true })
   // Python writes its own place into what it makes, so it cannot be moved when it is whole: the mark comes last.
-  for (const command of [
-    ["python3", "-m", "venv", home],
-    [python(home), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS],
-  ]) {
+  const steps = [
+    { command: [found, "-m", "venv", home], remedy: PYTHON_REMEDY },
+    { command: [python(home), ...PIP_INSTALL, "-r", REQUIREMENTS], remedy: PACKAGES_REMEDY },
+  ]
+  for (const { command, remedy } of steps) {
     const done = Bun.spawnSync(command, { stdout: "inherit", stderr: "pipe" })
-    if (done.exitCode !== 0) {
-      return `\`${command.join(" ")}\` failed; Python 3.10 or newer with its venv module is needed (Debian: python3-venv)\n${done.stderr}`
-    }
+    if (done.exitCode !== 0) return `\`${command.join(" ")}\` failed: ${remedy}\n${done.stderr}`
   }
-  const draft = join(mkdtempSync(join(home, ".mark-")), "installed.txt")
+  const draft = `${mark(home)}.draft`
   writeFileSync(draft, readFileSync(REQUIREMENTS))
   renameSync(draft, mark(home))
   return undefined
