@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "bun:test"
 import { waitFor } from "../agent/wait.ts"
 import { startTail, type Tailing } from "../fast/cli-tail-house.ts"
 import { commandOf, Party } from "../hub/client.ts"
-import { conversationOf, runsEnded, Stage, TOKEN } from "../hub/stage.ts"
+import { conversationOf, eventsOf, runsEnded, Stage, TOKEN } from "../hub/stage.ts"
 import { suitePort } from "../ports.ts"
 
 const WAIT_MS = 30_000
@@ -162,6 +162,8 @@ test("a reader of the second that resumes shows all of a session amid which the 
   await waitFor("the log", WAIT_MS, () => runsEnded(a.logged(session)) === runs)
   const shown = tail.lines.length
   expect([isKilled, shown > 0, shown < a.logged(session).length]).toEqual([true, true, true])
+  const [last] = eventsOf(tail.lines).slice(-1)
+  if (last?.seq === undefined) throw new Error("an event without a position")
   await b.startAgain()
   await waitFor("all events", WAIT_MS, () => tail.lines.length >= a.logged(session).length, print)
   expect(tail.lines).toEqual(a.logged(session))
@@ -169,6 +171,13 @@ test("a reader of the second that resumes shows all of a session amid which the 
     expect.stringContaining("the connection is lost"),
     expect.stringContaining("the connection is back"),
   ])
+  // The first may have been back before that reader; one that comes when all has been told has only the replay.
+  const { texts, comments } = await new Party(b.url, TOKEN).held({
+    filter: { session },
+    from: [{ session, epoch: last.epoch ?? 0, seq: last.seq }],
+  })
+  expect(texts).toEqual(a.logged(session).slice(shown))
+  expect(comments).not.toContainEqual(expect.stringContaining("replay-exhausted"))
   expect(await tail.interrupt()).toBe(0)
 }, 60_000)
 

@@ -90,14 +90,17 @@ test("the SDK goes on by itself over a kill -9 of the service, and misses nothin
     const cut = Math.floor(steps.length / 2)
     await stage.tell(steps.slice(0, cut))
     await waitFor("the first events", WAIT_MS, () => seen("event").length >= 2, print)
+    // It stands still until all is over, so that nothing but the replay can tell it.
+    process.kill(child.pid, "SIGSTOP")
     await stage.service.kill()
     await stage.startAgain()
     await stage.tell(steps.slice(cut))
     await waitFor("the log", WAIT_MS, () => runsEnded(stage.logged(session)) === runs)
+    process.kill(child.pid, "SIGCONT")
     const logged = eventsOf(stage.logged(session)).map(({ id }) => id)
     await waitFor("all events", WAIT_MS, () => seen("event").length >= logged.length, print)
     expect(seen("event")).toEqual(logged)
-    expect(seen("error").length).toBeGreaterThan(0)
+    expect(seen("open").length).toBeGreaterThan(1)
     expect(seen("exhausted")).toEqual([])
   } finally {
     await child.stop()
