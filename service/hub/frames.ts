@@ -11,7 +11,7 @@ import type { RosterEntry } from "./roster.ts"
 
 /** What a text frame is. `unknown`: a frame of a type that nobody here knows, to be passed over (AEP-0003 §2). */
 export type Incoming =
-  | { kind: "event" }
+  | { kind: "event"; value: unknown }
   | { kind: "frame"; type: FrameType; members: Record<string, unknown> }
   | { kind: "unknown" }
   | { kind: "malformed"; detail: string }
@@ -20,7 +20,7 @@ const TYPES = ["hello", "subscribe", "unsubscribe", "roster", "ping", "pong", "c
 /** Frames that a client may send us. */
 export type FrameType = (typeof TYPES)[number]
 
-/** Tells a text frame's kind. An event's text is read by `readMessage`, which keeps its bytes. */
+/** Tells a text frame's kind. An event is judged by `readMessage`, which keeps its bytes; its value was parsed here. */
 export function readFrame(text: string): Incoming {
   const value = parse(text)
   if (!isObject(value)) return { kind: "malformed", detail: "a text frame holds one JSON object" }
@@ -28,7 +28,7 @@ export function readFrame(text: string): Incoming {
   if (typeof type !== "string" || type === "") {
     return { kind: "malformed", detail: "type: every frame and every event names its type" }
   }
-  if (type.includes(".")) return { kind: "event" }
+  if (type.includes(".")) return { kind: "event", value }
   const known = TYPES.find((each) => each === type)
   // Parts of a frame are written again, in its answer or in the roster; an event's depth is judged where it is read.
   if (!isShallow(text.length) && isTooDeep(value)) {

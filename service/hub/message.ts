@@ -56,9 +56,8 @@ export function isCommand(type: string): boolean {
 
 const LINE_BREAKS = /[\r\n]+/g
 
-/** Reads one event. Its envelope is judged as by `envelopeSchema`; the payload is not. */
-export function readMessage(text: string): ReadMessage {
-  const value = parse(text)
+/** Reads one event; whoever parsed the text already gives its value. Its envelope is judged as by `envelopeSchema`; the payload is not. */
+export function readMessage(text: string, value: unknown = parse(text)): ReadMessage {
   if (!isObject(value))
     return { kind: "invalid", detail: "the text is no JSON object; send one event as JSON" }
   if (!isSound(value)) {

@@ -37,9 +37,9 @@ export class Speaking {
     }
   }
 
-  /** Takes the text of an event. */
-  event(text: string): void {
-    const read = readMessage(text)
+  /** Takes the text of an event, and the same as it was parsed. */
+  event(text: string, value: unknown): void {
+    const read = readMessage(text, value)
     if (read.kind === "invalid") {
       const cause = read.id === undefined ? {} : { cause: read.id }
       this.parts.answer(errorFrame("invalid-event", { ...cause, detail: read.detail }))

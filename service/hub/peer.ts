@@ -113,7 +113,7 @@ export class Peer {
     }
     switch (frame.kind) {
       case "event":
-        this.parties.speaking.event(data)
+        this.parties.speaking.event(data, frame.value)
         break
       case "frame":
         this.act(frame.type, frame.members, this.parties.reading)
