@@ -2,21 +2,18 @@
  * Composition root: configuration -> parts -> serve, and the way down again. The only file that knows every part.
  * Exit codes: 0 after a clean stop, 2 when it cannot start, with one line that says what to do.
  */
-import { createHmac } from "node:crypto"
 import { homedir, hostname } from "node:os"
 import manifest from "../package.json" with { type: "json" }
 import { digestOf } from "./capture/digest.ts"
 import { createRedactor } from "./capture/redact.ts"
 import { SERVICE_HELP } from "./cli/service-help.ts"
+import { createCommands } from "./commands.ts"
 import { type Config, readConfig } from "./config.ts"
-import { ACCEPTS, ACK_WINDOW_MS, Control, type Told } from "./control/control.ts"
-import { Downlink } from "./control/downlink.ts"
-import { findLine } from "./emit/acks.ts"
+import { ACCEPTS, ACK_WINDOW_MS } from "./control/control.ts"
 import { Emitter } from "./emit/emitter.ts"
 import { HISTORY_BOUNDS, readHistory } from "./emit/history.ts"
 import { createIds } from "./emit/ids.ts"
 import { Intake } from "./emit/intake.ts"
-import type { Ledger } from "./emit/ledger.ts"
 import { sessionFolding } from "./emit/logged.ts"
 import { openLedger } from "./emit/open.ts"
 import { connectWebSocket } from "./emit/relay/socket.ts"
@@ -29,12 +26,11 @@ import { ownHosts } from "./http/guard.ts"
 import { listen } from "./http/listen.ts"
 import { readMoment } from "./http/moments-body.ts"
 import { judgeAdmission } from "./hub/admission.ts"
-import { readMessage } from "./hub/message.ts"
 import { PROFILES } from "./map/profile.ts"
 import { type Figures, metricsOf } from "./metrics.ts"
 import { errorName, faultsOf, reportLines } from "./reports.ts"
 import { readBootId } from "./session/boot.ts"
-import { isOpen, type SessionState } from "./session/state.ts"
+import { isOpen } from "./session/state.ts"
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const complain = (line: string): void => void process.stderr.write(`opencode-aep: ${line}\n`)
@@ -118,11 +114,17 @@ function start(config: Config): void {
       hub.publish(messages)
     },
   )
-  const downlink = new Downlink({
-    sign: (nonce, instance, request, decision) =>
-      createHmac("sha256", secrets.proofKey)
-        .update([nonce, instance, request, decision].join("\0"))
-        .digest("hex"),
+  const { control, downlink } = createCommands({
+    proofKey: secrets.proofKey,
+    agents,
+    ledger,
+    intake: () => intake,
+    repeat: (ack) => {
+      hub.publish([ack])
+      const { agent, session } = ack.event
+      relay?.missed({ agent, ...(session === undefined ? {} : { session }) }, ack.text)
+    },
+    digest: (value) => digestOf(value, sha256Hex),
     now: Date.now,
     timers,
   })
@@ -142,27 +144,6 @@ function start(config: Config): void {
     timers,
     read: readMoment,
     onFault: (error) => complain(`a moment could not be applied: ${errorName(error)}`),
-  })
-  const control = new Control({
-    speak: (session, act) => intake.speak(session, act),
-    target: (session) => {
-      const target = intake.targetOf(session)
-      return target === undefined
-        ? undefined
-        : { ...target, isListening: downlink.isListening(target.instance) }
-    },
-    earlier: (session, mark) => earlierAck(agents, ledger, session, mark),
-    push: (instance, request, decision, until) => downlink.push(instance, request, decision, until),
-    settle: (instance, request) => downlink.settle(instance, request),
-    digest: (value) => digestOf(value, sha256Hex),
-    newId: createIds(Date.now),
-    now: Date.now,
-    timers,
-    repeat: (ack) => {
-      hub.publish([ack])
-      const { agent, session } = ack.event
-      relay?.missed({ agent, ...(session === undefined ? {} : { session }) }, ack.text)
-    },
   })
   const relay =
     config.relay === undefined
@@ -286,22 +267,6 @@ function start(config: Config): void {
   }
   process.on("SIGTERM", stop)
   process.on("SIGINT", stop)
-}
-
-/** The acknowledgement that a mark names, wherever the session's log is. */
-function earlierAck(
-  agents: readonly string[],
-  ledger: Ledger<SessionState>,
-  session: string,
-  mark: string,
-): Told | undefined {
-  for (const agent of agents) {
-    const file = ledger.knows({ agent, session }) ? ledger.find({ agent, session })?.file : undefined
-    const line = file === undefined ? undefined : findLine(ledger.path(file), JSON.stringify(mark))
-    const read = line === undefined ? undefined : readMessage(line)
-    if (read?.kind === "message") return read.message
-  }
-  return undefined
 }
 
 function firstOf(agents: readonly string[]): [string, ...string[]] {

@@ -13,7 +13,7 @@ import { onVerdictDue, VERDICT_DELAY_MS } from "../session/runs.ts"
 import type { Scene } from "../session/scene.ts"
 import { isOpen, type SessionState } from "../session/state.ts"
 import { type Claims, NO_CLAIMS } from "./claims.ts"
-import { namedKinds } from "./dropped.ts"
+import { droppedDraft, totalOf } from "./dropped.ts"
 import type { Emitter } from "./emitter.ts"
 import { Instances, type LiveInstance, ownSessionOf, requireProfile } from "./instances.ts"
 import type { Ledger } from "./ledger.ts"
@@ -289,23 +289,15 @@ export class Intake {
     })
   }
 
-  private tellDropped(live: LiveInstance, batch: Batch): void {
-    const kinds = batch.dropped
-    if (kinds === undefined) return
-    const total = Object.values(kinds).reduce((sum, count) => sum + count, 0)
-    const report = `${batch.first} ${JSON.stringify(kinds)}`
+  private tellDropped(live: LiveInstance, { dropped, first }: Batch): void {
+    if (dropped === undefined) return
+    const report = `${first} ${JSON.stringify(dropped)}`
+    const total = totalOf(dropped)
     if (total === 0 || live.lastDropped === report) return
     live.lastDropped = report
     this.counts.dropped += total
-    this.turn(live, live.ownSession, {
-      at: this.parts.now(),
-      act: (scene) =>
-        scene.emit({
-          type: `x.${live.profile.namespace}.moments.dropped`,
-          severity: "warning",
-          data: { count: total, kinds: namedKinds(kinds) },
-        }),
-    })
+    const draft = droppedDraft(live.profile.namespace, dropped)
+    this.turn(live, live.ownSession, { at: this.parts.now(), act: (scene) => void scene.emit(draft) })
   }
 
   private look(at: number, slept: boolean): void {

@@ -5,7 +5,6 @@
  */
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { createHmac } from "node:crypto"
-import { join } from "node:path"
 import { waitFor } from "../agent/wait.ts"
 import { type Home, openHome, type Running, startService, textOf } from "../crash/service.ts"
 import { instanceOf } from "../house.ts"
@@ -19,8 +18,10 @@ const BATCH = 50
 const KEY = "relay-suite-key-0123456789"
 const TOKEN = "relay-suite-token-0123456789"
 const CREDENTIAL = createHmac("sha256", KEY).update("door/1").digest("hex")
-/** A service of this home needs some 120 MB; the logs come to some 25 MB, and texts kept would show. */
-const MOST_RSS_BYTES = 260 * 1024 * 1024
+/** It is some 165 MB, with 16 MB of logs. That no texts are kept is for `flapping.test.ts` to show, which says longer ones. */
+const MOST_RSS_BYTES = 220 * 1024 * 1024
+/** How often `misbehave` kills the service. */
+const KILLS = 2
 /** What a post may take; the plugin gives up on it after five seconds. */
 const MOST_POST_MS = 2_000
 const PATIENCE_MS = 120_000
@@ -56,8 +57,8 @@ const start = (): Promise<Running> =>
 class Feeder {
   readonly counts = { posts: 0, failed: 0, slowestMs: 0 }
   mostRssBytes = 0
-  /** Whether the service may be gone, so that a failed post is no fault. */
-  isKilling = false
+  /** While the service is killed: settles when it is there again. A post that fails meanwhile is no fault. */
+  back: Promise<void> | undefined
   private readonly instance = instanceOf("i-feeder")
   private next = 0
   private allowed = 0
@@ -81,29 +82,35 @@ class Feeder {
       const first = this.next
       const moments = Array.from({ length: BATCH }, (_, at) => momentAt(first + at))
       if (await this.post(JSON.stringify({ instance: this.instance, first, moments }))) this.next += BATCH
-      else await new Promise((resolve) => setImmediate(resolve))
       if ((first / BATCH) % 20 === 0) this.mostRssBytes = Math.max(this.mostRssBytes, rssOf(service.pid))
     }
   }
 
+  /** Whether it was acknowledged. */
   private async post(body: string): Promise<boolean> {
     const began = performance.now()
-    try {
-      const answer = await fetch(`${service.url}/opencode/moments`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${CREDENTIAL}`, "content-type": "application/json" },
-        body,
-      })
-      const { next, rejected } = (await answer.json()) as { next: number; rejected: unknown[] }
-      expect([answer.status, rejected]).toEqual([202, []])
-      this.counts.posts += 1
-      this.counts.slowestMs = Math.max(this.counts.slowestMs, performance.now() - began)
-      return next > this.next
-    } catch (error) {
-      if (!this.isKilling) throw error
+    const { back } = this
+    const answer = await this.answerTo(body).catch((error: unknown) => error)
+    if (answer instanceof Error) {
+      const again = back ?? this.back
+      if (again === undefined) throw answer
       this.counts.failed += 1
+      await again
       return false
     }
+    expect(answer).toEqual({ status: 202, next: this.next + BATCH, rejected: [] })
+    this.counts.posts += 1
+    this.counts.slowestMs = Math.max(this.counts.slowestMs, performance.now() - began)
+    return true
+  }
+
+  private async answerTo(body: string): Promise<unknown> {
+    const answer = await fetch(`${service.url}/opencode/moments`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${CREDENTIAL}`, "content-type": "application/json" },
+      body,
+    })
+    return { status: answer.status, ...((await answer.json()) as object) }
   }
 }
 
@@ -174,10 +181,12 @@ async function misbehave(feeder: Feeder): Promise<void> {
 }
 
 async function again(feeder: Feeder): Promise<void> {
-  feeder.isKilling = true
+  const { promise, resolve } = Promise.withResolvers<void>()
+  feeder.back = promise
   await service.kill()
   service = await start()
-  feeder.isKilling = false
+  feeder.back = undefined
+  resolve()
 }
 
 test("everything that plugins tell reaches a relay that flaps, over kill -9, and their door answers all the while", async () => {
@@ -188,15 +197,17 @@ test("everything that plugins tell reaches a relay that flaps, over kill -9, and
   expect(await isRelayed()).toBe(true)
   await service.end("SIGTERM")
 
-  const { logged, logBytes, arrivals, ...rest } = compare(join(home.path), reception)
+  const { logged, logBytes, arrivals, ...rest } = compare(home.path, reception)
   const { posts, failed, slowestMs } = feeder.counts
   process.stdout.write(
     `through the service: ${logged} events, ${Math.round(logBytes / 1e6)} MB of logs, ${arrivals} arrivals; ` +
-      `${posts} posts, slowest ${Math.round(slowestMs)} ms, ${failed} while it was killed; ` +
+      `${posts} posts, slowest ${Math.round(slowestMs)} ms, ${failed} failed in ${KILLS} kills; ` +
       `highest RSS ${Math.round(feeder.mostRssBytes / 1e6)} MB\n`,
   )
   expect(rest).toEqual({ missing: 0, foreign: 0, disordered: [] })
   expect(logged).toBeGreaterThanOrEqual(SESSIONS * EACH)
+  // The one that was under way at each kill.
+  expect(failed).toBeLessThanOrEqual(KILLS)
   expect(slowestMs).toBeLessThan(MOST_POST_MS)
   expect(feeder.mostRssBytes).toBeLessThan(MOST_RSS_BYTES)
 }, 300_000)
