@@ -75,6 +75,16 @@ export class ReplayBuffers {
     }
   }
 
+  /** Whether something of a session is held. */
+  holds(session: string): boolean {
+    return this.sessions.has(session)
+  }
+
+  /** The earliest position held of a session, where a reader that stood at `after` lacks events before it. */
+  lackedBefore(session: string, after: Position): Position | undefined {
+    return this.sessions.get(session)?.replay(after).exhausted
+  }
+
   private written(session: string): SessionBuffer {
     const known = this.sessions.get(session)
     if (known === undefined) {

@@ -3,13 +3,14 @@
  * in order, whatever its binding is. Knows no socket: a subscription is a filter, a ceiling and a queue. Everything of a
  * turn is queued first; then each queue is woken once.
  */
-import type { Capture } from "../../shared/aep.ts"
+import type { AepEvent, Capture } from "../../shared/aep.ts"
 import { downlevel } from "../capture/downlevel.ts"
 import { type BufferBounds, ReplayBuffers, type SessionReplay } from "./buffers.ts"
 import type { Filter } from "./filter.ts"
 import type { Message } from "./message.ts"
 import type { Drawn, Item, Queue } from "./queue.ts"
 import type { From } from "./resume.ts"
+import { Unmet } from "./unmet.ts"
 
 /** What one reader wants, and where it goes. `ceiling` absent: as received (AEP-0003 §6.4). */
 export interface Subscription {
@@ -45,6 +46,7 @@ export interface HubCounts {
 export class Hub {
   private readonly buffers: ReplayBuffers
   private readonly live = new Set<Subscription>()
+  private readonly unmet = new Unmet()
   private due: Queue[] = []
   private published = 0
   private repeated = 0
@@ -77,6 +79,7 @@ export class Hub {
       const rest = (): void => this.touch(queue)
       queue.pushReplay(drawReplay(subscription, this.buffers.replay(from), rest))
     }
+    if (live) this.unmet.note(subscription, from, (session) => this.buffers.holds(session))
     if (live) this.live.add(subscription)
     else queue.push({ kind: "replayed", sub: subscription.id })
     this.touch(queue)
@@ -85,6 +88,7 @@ export class Hub {
   /** Ends a subscription; what is queued for it already is its queue's matter. May be called twice. */
   unsubscribe(subscription: Subscription): void {
     this.live.delete(subscription)
+    this.unmet.forget(subscription)
   }
 
   /** Has a queue woken at the end of this turn. */
@@ -114,6 +118,7 @@ export class Hub {
     let item: Item | undefined
     for (const subscription of this.live) {
       if (!subscription.filter(event)) continue
+      if (!this.unmet.isEmpty) this.tellLacked(subscription, event)
       const text = textFor(message, subscription.ceiling, texts)
       // Subscriptions of one name and text share the item: with a hundred readers that is most of the cost.
       if (item?.kind !== "event" || item.sub !== subscription.id || item.text !== text) {
@@ -121,6 +126,15 @@ export class Hub {
       }
       this.offer(subscription.queue, item)
     }
+  }
+
+  /** Before the first event of a session that a reader resumed in and of which nothing was held. */
+  private tellLacked(subscription: Subscription, { session, seq }: AepEvent): void {
+    if (session === undefined || seq === undefined) return
+    const asked = this.unmet.take(subscription, session)
+    const earliest = asked === undefined ? undefined : this.buffers.lackedBefore(session, asked)
+    if (earliest === undefined) return
+    this.offer(subscription.queue, { kind: "exhausted", sub: subscription.id, session, earliest })
   }
 
   private offer(queue: Queue, item: Item): void {

@@ -125,6 +125,51 @@ describe("what is published", () => {
   })
 })
 
+describe("a reader that resumes in a session of which nothing is held", () => {
+  const resumed = (seq: number) => {
+    const bench = new Bench()
+    return { bench, reader: bench.reader({}, { from: [{ session: "s1", seq }] }) }
+  }
+
+  test("is told what it lacks once the session speaks, before that event, and once", () => {
+    const { bench, reader } = resumed(2)
+    bench.hub.publish(row(0, 0, { session: "s2" }))
+    bench.hub.publish(row(5, 6))
+    expect(reader.told()).toEqual(["s2 0", "exhausted s1 0:5", "s1 5", "s1 6"])
+  })
+
+  test("is told nothing where it lacks nothing", () => {
+    const { bench, reader } = resumed(4)
+    bench.hub.publish(row(5, 5))
+    expect(reader.told()).toEqual(["s1 5"])
+    const begun = resumed(0)
+    begun.bench.hub.publish([...row(3, 3, { type: "session.started" })])
+    expect(begun.reader.told()).toEqual(["s1 3"])
+  })
+
+  test("is told of a session that was wholly let go and speaks again", () => {
+    const bench = new Bench(1000, 1)
+    bench.hub.publish([...row(0, 4), ...row(0, 0, { session: "s2" })])
+    const reader = bench.reader({}, { from: [{ session: "s1", seq: 1 }] })
+    bench.hub.publish(row(5, 5))
+    expect(reader.told()).toEqual(["exhausted s1 0:5", "s1 5"])
+  })
+
+  test("is not told after its end, nor is what it asked for kept", () => {
+    const { bench, reader } = resumed(2)
+    bench.hub.unsubscribe(reader.subscription)
+    bench.hub.publish(row(5, 5))
+    expect(reader.told()).toEqual([])
+  })
+
+  test("is given a command without a mark, since it has no place", () => {
+    const { bench, reader } = resumed(2)
+    bench.hub.publish([messageOf({ id: "C1", type: "control.cancel", seq: undefined })])
+    bench.hub.publish(row(5, 5))
+    expect(reader.told()).toEqual(["C1", "exhausted s1 0:5", "s1 5"])
+  })
+})
+
 describe("a replay", () => {
   test("comes before what happens, whenever it is drawn; nothing is lost and nothing doubled", () => {
     const bench = new Bench()

@@ -12,9 +12,9 @@ export class Bench {
   private due: (() => void)[] = []
   readonly hub: Hub
 
-  constructor(depth = 1000) {
+  constructor(depth = 1000, sessions = 100) {
     this.hub = new Hub({
-      bounds: { depth, sessions: 100, bytes: 10_000_000 },
+      bounds: { depth, sessions, bytes: 10_000_000 },
       defer: (run) => this.due.push(run),
       onFault: (error) => this.faults.push(error),
     })
