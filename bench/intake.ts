@@ -15,8 +15,8 @@ const TARGET = 0.4
 const BATCHED_TARGET = 100_000
 const CONNECTIONS = 4
 // The measured requests of a process are cut in pieces and the servers take turns piece by piece, so that what else runs
-// on the machine hits all of them alike. Warm until the compiler is done: a service runs for days. With 5,000 a connection the next 20,000 moments still cost
-// a fifth more than those after them, with 10,000 some percent.
+// on the machine hits all of them alike. Warm until the compiler is done: a service runs for days, and behind 5,000 a
+// connection the next 20,000 moments still cost a fifth more than those after them.
 const SHAPES = [
   { name: "one a request", size: 1, requests: 5_000, warm: 10_000, pieces: 10 },
   { name: "100 a request", size: 100, requests: 400, warm: 100, pieces: 4 },

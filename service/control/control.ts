@@ -19,7 +19,7 @@ export interface Told {
 export const ACCEPTS: readonly string[] = ["control.cancel"]
 /** Within this time a command has its decision, milliseconds (AEP-0004 §3). */
 export const ACK_WINDOW_MS = 10_000
-/** An agent that has not reported by then is taken to be at it: the acknowledgement says "I will try". */
+/** An agent that was told and has not reported by then is taken to be at it: the acknowledgement says "I will try". */
 const GUARD_MS = 8_000
 
 /** What control needs of the rest. */
@@ -34,7 +34,8 @@ export interface ControlParts {
   repeat: (ack: Told) => void
   /** Has a decision brought to the agent until a time; false when that cannot be begun. */
   push: (instance: string, request: string, decision: Decision, until: number) => boolean
-  settle: (instance: string, request: string) => void
+  /** Takes it back; returns whether it was ever sent. */
+  settle: (instance: string, request: string) => boolean
   /** Digest of `(source, id)`, for the mark. */
   digest: (value: unknown) => string
   newId: () => string
@@ -93,11 +94,9 @@ export class Control {
     if (mark === undefined || pending === undefined) return
     this.release(mark, pending)
     const { command, session, run } = pending
-    if (status !== "done") {
-      this.parts.speak(session, (scene) => expectCancel(scene, run, undefined))
-    }
     // What the agent would not do is refused; a retry under another id is judged anew.
-    this.decide(command, session, mark, status === "done" ? undefined : "refused", run)
+    if (status === "done") this.decide(command, session, mark, undefined, run)
+    else this.withdraw(command, session, mark, "refused", run)
   }
 
   /** Told of everything our emitter said, so that a decision is remembered with its bytes. */
@@ -129,15 +128,15 @@ export class Control {
       this.pending.size < MAX_PENDING &&
       this.parts.push(instance, request, { kind: "cancel", session, run }, until)
     if (!isSent) {
-      this.parts.speak(session, (scene) => expectCancel(scene, run, undefined))
-      this.decide(event, session, mark, "busy")
+      this.withdraw(event, session, mark, "busy", run)
       return
     }
     const timer = this.parts.timers.set(() => {
       const pending = this.pending.get(mark)
       if (pending === undefined) return
-      this.release(mark, pending)
-      this.decide(event, session, mark, undefined, run)
+      // What was never sent was never tried, and what ends the run later is not its doing.
+      if (this.release(mark, pending)) this.decide(event, session, mark, undefined, run)
+      else this.withdraw(event, session, mark, "busy", run)
     }, GUARD_MS)
     this.pending.set(mark, { command: event, session, instance, request, run, timer })
     this.byRequest.set(request, mark)
@@ -163,11 +162,18 @@ export class Control {
     else this.counts.rejected += 1
   }
 
-  private release(mark: string, { instance, request, timer }: Pending): void {
+  /** The run is not stopped by this command after all. */
+  private withdraw(command: AepEvent, session: string, mark: string, reason: Reason, run: string): void {
+    this.parts.speak(session, (scene) => expectCancel(scene, run, undefined))
+    this.decide(command, session, mark, reason, run)
+  }
+
+  /** Waits no longer; returns whether the decision was ever sent. */
+  private release(mark: string, { instance, request, timer }: Pending): boolean {
     this.parts.timers.clear(timer)
-    this.parts.settle(instance, request)
     this.pending.delete(mark)
     this.byRequest.delete(request)
+    return this.parts.settle(instance, request)
   }
 
   private remember(mark: string, ack: Told): void {

@@ -81,9 +81,12 @@ export class Downlink {
     return true
   }
 
-  /** The plugin reported, or nobody wants it any more. */
-  settle(instance: string, request: string): void {
-    this.lines.get(instance)?.waiting.delete(request)
+  /** The plugin reported, or nobody wants it any more. Returns whether it was ever sent down. */
+  settle(instance: string, request: string): boolean {
+    const waiting = this.lines.get(instance)?.waiting
+    const isSent = waiting?.get(request)?.sentAt !== undefined
+    waiting?.delete(request)
+    return isSent
   }
 
   /** Whether the instance polls, or did a moment ago. */

@@ -202,7 +202,7 @@ export class Intake {
   /** A session is the instance's to speak for while its lease lives and the session did not end. */
   private claim(live: LiveInstance, state: SessionState): void {
     if (state.ended || live.lapsedAt !== undefined) this.claims.free(state.session, live.instance.id)
-    else this.claims.hold(state.session, { id: live.instance.id, agent: live.profile.agent })
+    else this.claims.hold(state.session, live.instance)
   }
 
   private applyOne(live: LiveInstance, moment: Moment): Rejection | undefined {

@@ -3,8 +3,9 @@
  * proven for this very poll, or with nothing after a while; and renews the instance's lease.
  */
 import type { DownAnswer, DownMessage } from "../../shared/moments.ts"
-import { judgeBearer, refuse } from "./guard.ts"
+import { DOOR_REMEDY, judgeBearer, refuse } from "./guard.ts"
 import { INSTANCE_ID } from "./sound.ts"
+import type { Patience } from "./stream.ts"
 
 /** What the door needs. */
 export interface DownlinkDoor {
@@ -17,13 +18,6 @@ export interface DownlinkDoor {
   isAnswerable: () => boolean
 }
 
-/** What lets a long answer take its time. */
-export interface Patience {
-  timeout: (request: Request, seconds: number) => void
-}
-
-const REMEDY =
-  "show the door credential derived from the key in plugin.json (AEP_HOME); it changes with the key"
 const NONCE = /^[A-Za-z0-9._-]{16,128}$/
 
 /** Handles one poll of the instance named in the path. */
@@ -33,7 +27,7 @@ export async function downlinkDoor(
   door: DownlinkDoor,
   server: Patience | undefined,
 ): Promise<Response> {
-  const refusal = judgeBearer(request.headers, door.credential, REMEDY)
+  const refusal = judgeBearer(request.headers, door.credential, DOOR_REMEDY)
   if (refusal !== undefined) return refuse(refusal)
   const nonce = new URL(request.url).searchParams.get("nonce") ?? ""
   if (!INSTANCE_ID.test(instance) || !NONCE.test(nonce)) {

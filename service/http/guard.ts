@@ -51,6 +51,10 @@ export function judgeOrigin(headers: Headers, policy: GuardPolicy): Refusal | un
   }
 }
 
+/** What to do about a refusal at the plugin's doors. */
+export const DOOR_REMEDY =
+  "show the door credential derived from the key in plugin.json (AEP_HOME); it changes with the key"
+
 /** Refuses a request without the bearer this door takes; compared in constant time, never repeated in the answer. */
 export function judgeBearer(headers: Headers, expected: Buffer, remedy: string): Refusal | undefined {
   return hasBearer(headers, expected) ? undefined : { status: 401, error: "unauthorized", detail: remedy }

@@ -4,7 +4,7 @@
  * rest of the batch is kept; only an unreadable body or shell is a 400.
  */
 import type { MomentAck } from "../../shared/moments.ts"
-import { judgeBearer, judgeBody, refuse, tooLarge } from "./guard.ts"
+import { DOOR_REMEDY, judgeBearer, judgeBody, refuse, tooLarge } from "./guard.ts"
 import { readShell, type Shell } from "./moments-body.ts"
 
 export interface MomentsDoor {
@@ -16,13 +16,10 @@ export interface MomentsDoor {
   apply: (shell: Shell) => MomentAck
 }
 
-const REMEDY =
-  "show the door credential derived from the key in plugin.json (AEP_HOME); it changes with the key"
-
 /** Handles one request. */
 export async function momentsDoor(request: Request, door: MomentsDoor): Promise<Response> {
   const refusal =
-    judgeBearer(request.headers, door.credential, REMEDY) ?? judgeBody(request.headers, door.maxBody)
+    judgeBearer(request.headers, door.credential, DOOR_REMEDY) ?? judgeBody(request.headers, door.maxBody)
   if (refusal !== undefined) return refuse(refusal)
   const text = await readText(request)
   if (text === undefined) return badRequest("the body ended before it was whole")

@@ -47,11 +47,9 @@ export function comparePositions(a: Position, b: Position): number {
   return a.epoch === b.epoch ? a.seq - b.seq : a.epoch - b.epoch
 }
 
-const COMMAND = /^(?:control\.(?:attention\.respond|cancel|pause|resume)|x\.[a-z0-9_-]+\.control\..+)$/
-
 /** Whether the type is a command's (AEP-0001 §5.2): by the list, since acknowledgements are named `control.*` too. */
 export function isCommand(type: string): boolean {
-  return COMMAND.test(type)
+  return placementOf(type) === "foreign" && type !== "attention.routed"
 }
 
 const LINE_BREAKS = /[\r\n]+/g

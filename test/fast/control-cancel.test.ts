@@ -59,6 +59,7 @@ describe("a cancel", () => {
   let settled: string[]
   let repeated: string[]
   let isListening: boolean
+  let isSent: boolean
 
   /** Control on the house's intake and logs, as `main.ts` puts it together. */
   function build(): Control {
@@ -66,6 +67,7 @@ describe("a cancel", () => {
     settled = []
     repeated = []
     isListening = true
+    isSent = true
     const made = new Control({
       speak: (session, act) => {
         const from = house.said.length
@@ -84,7 +86,10 @@ describe("a cancel", () => {
       },
       repeat: ({ text }) => repeated.push(text),
       push: (instance, request, decision, until) => pushed.push({ instance, request, decision, until }) > 0,
-      settle: (_, request) => settled.push(request),
+      settle: (_, request) => {
+        settled.push(request)
+        return isSent
+      },
       digest: (value) => Bun.hash(String(value)).toString(16),
       newId: () => `R${++requests}`,
       now: house.clock.now,
@@ -158,6 +163,17 @@ describe("a cancel", () => {
     expect(acks()).toEqual([["control.accepted", undefined, told.event.id]])
     control.delivered(pushed[0]?.request ?? "", "failed")
     expect(acks()).toHaveLength(1)
+  })
+
+  test("that was never sent down is busy, and what ends the run later is not its doing", () => {
+    isSent = false
+    const told = command()
+    control.take(told)
+    house.clock.advance(8_000)
+    expect(acks()).toEqual([["control.rejected", "busy", told.event.id]])
+    house.tell(I, ...aborted())
+    house.clock.advance(600)
+    expect(ended()).toMatchObject({ type: "run.cancelled", data: { by: "user" } })
   })
 
   test.each(["stale", "failed"] as const)(

@@ -66,7 +66,7 @@ describe("a decision", () => {
     const third = poll("nonce-c")
     await third.answered
     expect(third.seen.messages).toEqual([signed("nonce-c")])
-    downlink.settle("i-1", "R1")
+    expect([downlink.settle("i-1", "R1"), downlink.settle("i-1", "R1")]).toEqual([true, false])
     clock.advance(1_000)
     const fourth = poll("nonce-d")
     clock.advance(POLL_MS)
