@@ -25,6 +25,8 @@ export interface Config {
   capture: CaptureConfig
   /** Who may watch, and how much the embedded endpoint keeps. */
   hub: HubConfig
+  /** How long a request stays open, milliseconds: one that blocks the agent's own dialog, and any other. */
+  windows: { hookMs: number; askMs: number }
   /** Where events are forwarded to; absent = nowhere. */
   relay: RelayConfig | undefined
   /** Largest request body, bytes. */
@@ -43,6 +45,7 @@ const DEFAULT_PORT = 8390
 const DEFAULT_MAX_BODY = 16 * 1024 * 1024
 const DEFAULT_MAX_BATCH = 10_000
 const MIN_SECRET = 16
+const DAY_MS = 86_400_000
 
 /** Reads the configuration. `home` of the user is needed only when neither flag nor `AEP_HOME` says where. */
 export function readConfig(
@@ -74,6 +77,10 @@ export function readConfig(
     key: secret(pick("AEP_OPENCODE_KEY"), MIN_SECRET, faults),
     capture: readCapture(env, faults),
     hub: readHub(pick, LOOPBACK.includes(host), faults),
+    windows: {
+      hookMs: wholeNumber(pick("AEP_ATTENTION_TIMEOUT_MS"), 55_000, 100, DAY_MS, faults),
+      askMs: wholeNumber(pick("AEP_ASK_TIMEOUT_MS"), 1_800_000, 100, 30 * DAY_MS, faults),
+    },
     relay: readRelay(pick, faults),
     maxBody: wholeNumber(pick("AEP_MAX_BODY"), DEFAULT_MAX_BODY, 1024, 2 ** 31 - 1, faults),
     maxBatch: wholeNumber(pick("AEP_MAX_BATCH"), DEFAULT_MAX_BATCH, 1, 1_000_000, faults),

@@ -97,28 +97,12 @@ function start(config: Config): void {
   const { hub, own } = endpoint
 
   const sha256Hex = (text: string): string => Bun.CryptoHasher.hash("sha256", text, "hex")
-  const emitter = new Emitter(
-    ledger,
-    {
-      host: hostname() || "localhost",
-      newId: createIds(Date.now),
-      digest: (value) => digestOf(value, sha256Hex),
-      ceilings,
-      redactor,
-    },
-    (type, field, code) => complain(`an event ${type} was refused: its ${field} is ${code}`),
-    ({ key, messages, logged }) => {
-      if (logged !== undefined) relay?.said(logged.file, logged.start, logged.end)
-      else for (const { text } of messages) relay?.missed(key, text)
-      control.said(messages)
-      hub.publish(messages)
-    },
-  )
-  const { control, downlink } = createCommands({
+  const { control, downlink, desk, delivered } = createCommands({
     proofKey: secrets.proofKey,
     agents,
     ledger,
     intake: () => intake,
+    windows: config.windows,
     repeat: (ack) => {
       hub.publish([ack])
       const { agent, session } = ack.event
@@ -128,6 +112,24 @@ function start(config: Config): void {
     now: Date.now,
     timers,
   })
+  const emitter = new Emitter(
+    ledger,
+    {
+      host: hostname() || "localhost",
+      newId: createIds(Date.now),
+      digest: (value) => digestOf(value, sha256Hex),
+      ceilings,
+      redactor,
+      desk,
+    },
+    (type, field, code) => complain(`an event ${type} was refused: its ${field} is ${code}`),
+    ({ key, messages, logged }) => {
+      if (logged !== undefined) relay?.said(logged.file, logged.start, logged.end)
+      else for (const { text } of messages) relay?.missed(key, text)
+      control.said(messages)
+      hub.publish(messages)
+    },
+  )
   const intake = new Intake({
     ledger,
     emitter,
@@ -139,7 +141,8 @@ function start(config: Config): void {
         downlink.forget(instance)
       },
     },
-    onDelivery: (request, status) => control.delivered(request, status),
+    onDelivery: delivered,
+    onLeaving: (instance) => control.gone(instance),
     now: Date.now,
     timers,
     read: readMoment,
@@ -195,7 +198,7 @@ function start(config: Config): void {
       credential: Buffer.from(secrets.doorCredential),
       renew: (instance) => intake.renew(instance),
       poll: (instance, nonce, signal) => downlink.poll(instance, nonce, signal),
-      isAnswerable: () => false,
+      isAnswerable: () => endpoint.sockets.canAnswer(),
     },
     health: {
       token: Buffer.from(secrets.token),

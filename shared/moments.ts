@@ -23,6 +23,8 @@ export interface Instance {
   mode: AgentMode
   /** Version of the plugin. */
   plugin: string
+  /** The plugin carries answers out, so that asks can be answered from elsewhere. Absent = it cannot. */
+  answers?: boolean
 }
 
 /** A bus event as the agent hands it to the `event` hook, trimmed by the plugin's table. */
@@ -40,14 +42,31 @@ export interface ToolInput {
   args?: unknown
 }
 
-/** What happened, without index and clock. */
+/** Which command a decision stands for: its id, and the mark by which the service knows what it decided on it. */
+export interface CommandTag {
+  command: string
+  mark: string
+}
+
+/**
+ * What happened, without index and clock. `by` on a reply of the bus: the echo of a decision that the plugin delivers right
+ * now, and not somebody else's answer. `held`: the agent waits in this hook, and shows no dialog of its own meanwhile.
+ */
 export type MomentBody =
-  | { kind: "bus"; event: BusEvent }
+  | { kind: "bus"; event: BusEvent; by?: CommandTag }
   | { kind: "tool.before"; input: ToolInput; output: { args?: unknown } }
   | { kind: "tool.after"; input: ToolInput; output: unknown }
-  | { kind: "permission.ask"; permission: Record<string, unknown> }
+  | { kind: "permission.ask"; permission: Record<string, unknown>; held?: boolean }
   | { kind: "chat.message"; input: Record<string, unknown>; output: Record<string, unknown> }
-  | { kind: "delivery"; request: string; status: DeliveryStatus }
+  | {
+      kind: "delivery"
+      request: string
+      status: DeliveryStatus
+      /** Of an answer: the vendor's session and request, and the command. */
+      session?: string
+      ask?: string
+      by?: CommandTag
+    }
   | { kind: "dispose" }
 
 /** One thing the agent did. `n` counts up by one per instance from 0; a gap means the plugin dropped some. */
@@ -97,8 +116,33 @@ export interface DownMessage {
   proof: string
 }
 
-/** What the service decided or a person did. `run`: the id of the user message that the session is working on. */
-export type Decision = { kind: "cancel"; session: string; run: string }
+/**
+ * What the service decided or a person did. `session` and `ask` are the vendor's ids.
+ *
+ * - `cancel`: stop the run; `run` is the id of the user message that the session is working on.
+ * - `reply`: answer a permission ask over the agent's reply route; `message` is a reason for the model, with `reject` only.
+ * - `answers`: answer a question, one list for each of its questions: a number is a choice by its place from 1, a text is
+ *   the person's own. The plugin knows the labels, the service need not remember them.
+ * - `dismiss`: reject a question.
+ * - `hook`: what the held `permission.ask` hook of OpenCode 1.0 sets.
+ * - `pending`: the service holds this ask open for `ms` more milliseconds; nobody answered yet.
+ * - `lapse`: it does not any more; a held hook is let go untouched.
+ */
+export type Decision =
+  | { kind: "cancel"; session: string; run: string }
+  | {
+      kind: "reply"
+      session: string
+      ask: string
+      reply: "once" | "always" | "reject"
+      message?: string
+      by: CommandTag
+    }
+  | { kind: "answers"; session: string; ask: string; answers: (number | string)[][]; by: CommandTag }
+  | { kind: "dismiss"; session: string; ask: string; by: CommandTag }
+  | { kind: "hook"; session: string; ask: string; status: "allow" | "deny"; by: CommandTag }
+  | { kind: "pending"; session: string; ask: string; ms: number }
+  | { kind: "lapse"; session: string; ask: string }
 
 /** Answer of `GET /opencode/instances/{id}/down?nonce=...`. */
 export interface DownAnswer {
@@ -108,7 +152,8 @@ export interface DownAnswer {
 }
 
 /**
- * What came of a decision. `done`: the agent took it; what came of it, its own events tell. `stale`: it no longer applies.
- * `failed`: the agent refused it or could not be asked.
+ * What came of a decision. `done`: the agent took it; what came of it, its own events tell. `stale`: it no longer applies: the
+ * ask is void or answered here. `gone`: the agent knows no such ask any more (404): somebody was faster. `failed`: the agent
+ * refused it or could not be asked.
  */
-export type DeliveryStatus = "done" | "stale" | "failed"
+export type DeliveryStatus = "done" | "stale" | "gone" | "failed"

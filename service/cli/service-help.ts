@@ -23,6 +23,8 @@ Also read from the environment:
   AEP_REDACT_PII                        off leaves e-mail addresses and phone numbers (default on)
   AEP_AUTH                              all, or control: who reaches the service on this machine may watch
                                         and emit without the token, never control (default all)
+  AEP_ASK_TIMEOUT_MS                    how long an ask can be answered from elsewhere (1800000)
+  AEP_ATTENTION_TIMEOUT_MS              the same where the agent's own dialog waits for it (55000)
   AEP_RELAY_URL, AEP_RELAY_TOKEN        a relay to forward events to, like https://relay.example.org
   AEP_BUFFER, AEP_MAX_SESSIONS          kept for replay: events a session (10000), sessions (500)
   AEP_MAX_FROM                          most positions a reader may resume from (as many as sessions)

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot"
 import type { AepEvent } from "../../shared/aep.ts"
+import type { Reason } from "./decisions.ts"
 
 /** What is known of the session that a command names. */
 export interface Target {
@@ -14,9 +15,6 @@ export interface Target {
   /** The instance polls for decisions. */
   isListening: boolean
 }
-
-/** Reasons of `control.rejected` (AEP-0004 §3). */
-export type Reason = "unsupported" | "unauthorized" | "busy" | "refused" | "invalid"
 
 /** `dispatch`: the agent is to be told. */
 export type CancelVerdict =

@@ -83,6 +83,7 @@ export class Emitter {
       at: request.at,
       moment,
       wake: request.wake,
+      parentOf: (of) => this.stateOf(profile.agent, of)?.parent,
     })
     try {
       request.act(scene)

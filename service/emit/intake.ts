@@ -6,7 +6,8 @@
 import type { DeliveryStatus, Moment, MomentAck, Rejection } from "../../shared/moments.ts"
 import { sessionOf } from "../map/moment.ts"
 import { profileOf } from "../map/profile.ts"
-import { voidAsks } from "../session/asks.ts"
+import { onDeadline, voidAsks } from "../session/settle.ts"
+import { Deadlines } from "../attention/deadlines.ts"
 import { closeOpen, endSession, ensureStarted, isBeginning } from "../session/lifecycle.ts"
 import { applyMoment } from "../session/rules.ts"
 import { onVerdictDue, VERDICT_DELAY_MS } from "../session/runs.ts"
@@ -45,10 +46,15 @@ export interface IntakeParts {
     isShallow?: boolean,
   ) => { moment: Moment } | { rejection: Rejection }
   /** Told of what became of a decision that was brought down. Must not throw. */
-  onDelivery?: (request: string, status: DeliveryStatus) => void
+  onDelivery?: (instance: string, request: string, status: DeliveryStatus) => void
+  /** Told that an instance is about to be gone, while its sessions can still be spoken in. */
+  onLeaving?: (instance: string) => void
   /** Told of a moment that could not be applied: a fault of ours. */
   onFault: (error: unknown) => void
 }
+
+/** A plugin whose service was away speaks again within this time. */
+const COMEBACK_MS = 10_000
 
 export class Intake {
   readonly counts = { batches: 0, moments: 0, repeated: 0, rejected: 0, dropped: 0 }
@@ -56,11 +62,13 @@ export class Intake {
   private readonly verdicts = new Map<string, unknown>()
   private readonly claims: Claims
   private readonly watch: Watch
+  private readonly deadlines: Deadlines
 
   constructor(private readonly parts: IntakeParts) {
     this.claims = parts.claims ?? NO_CLAIMS
     const { timers, now, onFault } = parts
     this.watch = new Watch({ timers, now, onFault, look: (at, slept) => this.look(at, slept) })
+    this.deadlines = new Deadlines({ now, timers, due: (agent, session) => this.lapseAsks(agent, session) })
   }
 
   /** Takes up what an earlier process left open, and starts watching leases. */
@@ -78,6 +86,11 @@ export class Intake {
           true,
         )
       live.sessions.add(key.session)
+      // What was answered while we were away is told first, by the plugin that comes back.
+      const next = nextDeadline(state)
+      if (next !== undefined) {
+        this.deadlines.arm(key.agent, key.session, Math.max(next, now + COMEBACK_MS))
+      }
     }
     this.watch.start()
   }
@@ -125,6 +138,12 @@ export class Intake {
     return { instance: live.instance.id, run }
   }
 
+  /** What is known of a session that a living instance speaks for. */
+  stateOf(session: string): SessionState | undefined {
+    const live = this.speakerOf(session)
+    return live === undefined ? undefined : this.parts.emitter.stateOf(live.profile.agent, session)
+  }
+
   /** Says something in a session that a living instance speaks for, and writes it; false when none does. */
   speak(session: string, act: (scene: Scene) => void): boolean {
     const live = this.speakerOf(session)
@@ -137,6 +156,7 @@ export class Intake {
   /** Says that the agents are gone from here, and stops all timers. Open runs stay open for the next process. */
   stop(): void {
     this.watch.stop()
+    this.deadlines.close()
     for (const handle of this.verdicts.values()) this.parts.timers.clear(handle)
     this.verdicts.clear()
     const agents = new Set(
@@ -208,7 +228,6 @@ export class Intake {
   private applyOne(live: LiveInstance, moment: Moment): Rejection | undefined {
     try {
       if (moment.kind === "dispose") this.dispose(live, moment)
-      else if (moment.kind === "delivery") this.parts.onDelivery?.(moment.request, moment.status)
       else {
         const session = sessionOf(moment) ?? live.ownSession
         live.sessions.add(session)
@@ -218,6 +237,10 @@ export class Intake {
           moment,
           act: (scene) => applyMoment(scene, moment),
         })
+        if (moment.kind === "delivery") {
+          this.parts.emitter.write()
+          this.parts.onDelivery?.(live.instance.id, moment.request, moment.status)
+        }
       }
       return undefined
     } catch (error) {
@@ -241,7 +264,22 @@ export class Intake {
       wake: (delayMs) => this.wake(live, session, delayMs),
       act: how.act,
     })
-    if (state !== undefined) this.claim(live, state)
+    if (state === undefined) return
+    this.claim(live, state)
+    this.deadlines.arm(state.agent, session, nextDeadline(state))
+  }
+
+  private lapseAsks(agent: string, session: string): void {
+    const { emitter, now, onFault } = this.parts
+    const live = this.instances.get(emitter.stateOf(agent, session)?.instance ?? "")
+    if (live === undefined) return
+    try {
+      this.turn(live, session, { at: now(), act: onDeadline })
+      emitter.write()
+    } catch (error) {
+      // They stay open, and end with their run or their instance.
+      onFault(error)
+    }
   }
 
   private wake(live: LiveInstance, session: string, delayMs: number): void {
@@ -270,6 +308,8 @@ export class Intake {
       moment,
       act: (scene) => endSession(scene, "normal", "disposed"),
     })
+    this.parts.emitter.write()
+    this.parts.onLeaving?.(live.instance.id)
     this.leave(live, moment.at)
     this.instances.remove(live.instance.id)
     this.claims.freeAll(live.instance.id)
@@ -313,6 +353,7 @@ export class Intake {
   }
 
   private lapse(live: LiveInstance, at: number): void {
+    this.parts.onLeaving?.(live.instance.id)
     this.leave(live, at)
     live.lapsedAt = at
     for (const session of this.openOf(live)) {
@@ -321,4 +362,13 @@ export class Intake {
     this.turn(live, live.ownSession, { at, act: (scene) => endSession(scene, "timeout", "lapsed") })
     this.claims.freeAll(live.instance.id)
   }
+}
+
+/** When the next of a session's requests lapses. */
+function nextDeadline({ asks }: SessionState): number | undefined {
+  let next: number | undefined
+  for (const { expiresAt } of asks.values()) {
+    if (expiresAt !== undefined && (next === undefined || expiresAt < next)) next = expiresAt
+  }
+  return next
 }

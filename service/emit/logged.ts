@@ -73,7 +73,7 @@ function isSessionState(value: unknown): value is SessionState {
     typeof state.session === "string" &&
     state.seenMessages instanceof Set &&
     state.told instanceof Map &&
-    [state.tools, state.abortedTools, state.asks, state.closedAsks, state.strangerCalls].every(
+    [state.tools, state.abortedTools, state.asks, state.endedAsks, state.strangerCalls].every(
       (member) => member instanceof Map,
     ) &&
     Array.isArray(state.todos)

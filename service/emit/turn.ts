@@ -12,7 +12,9 @@ import type { Message } from "../hub/message.ts"
 import type { Draft } from "../map/draft.ts"
 import type { Profile } from "../map/profile.ts"
 import { fold } from "../session/fold.ts"
-import { type MarkNames, markNames } from "../session/marks.ts"
+import { lineageOf } from "../attention/lineage.ts"
+import { type Desk, NO_DESK } from "../session/desk.ts"
+import { type MarkNames, markNames, SAID_MARKS } from "../session/marks.ts"
 import type { Links, Scene } from "../session/scene.ts"
 import type { SessionState } from "../session/state.ts"
 import { buildEnvelope, type EnvelopeParts, type Refusal, sessionSource } from "./envelope.ts"
@@ -28,6 +30,8 @@ export interface Voice {
   ceilings: Ceilings
   /** The redaction pipeline (AEP-0003 §9.4). */
   redactor: Redactor
+  /** What asks need of the house; nobody sits at it when absent. */
+  desk?: Desk
   /** Told of an event that could not be built: a fault of ours or a hostile id, never content. */
   onRefused: (type: string, refusal: Refusal) => void
 }
@@ -42,6 +46,8 @@ export interface TurnSubject {
   /** Index and cuts of the causing moment; absent on timers. */
   moment?: { n: number; cut?: readonly string[] } | undefined
   wake: (delayMs: number) => void
+  /** The parent of another session of the agent; nothing is known when absent. */
+  parentOf?: (session: string) => string | undefined
 }
 
 export interface Turn {
@@ -70,7 +76,7 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
     const { capture, data } = gated
     const extensions: Record<string, string | number> = { [marks.instance]: instance.id }
     if (moment !== undefined) extensions[marks.moment] = moment.n
-    for (const name of ["message", "request", "call", "todo", "command"] as const) {
+    for (const name of SAID_MARKS) {
       const value = links.marks?.[name]
       if (value !== undefined) extensions[marks[name]] = value
     }
@@ -101,6 +107,9 @@ export function openTurn(voice: Voice, subject: TurnSubject): Turn {
       instance,
       at,
       digest: voice.digest,
+      desk: voice.desk ?? NO_DESK,
+      lineage: () =>
+        lineageOf(state.session, (of) => (of === state.session ? state.parent : subject.parentOf?.(of))),
       cut: moment?.cut,
       emit,
       wake: subject.wake,

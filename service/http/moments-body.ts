@@ -8,10 +8,12 @@ import { isShallow, isTooDeep, MAX_LEVELS } from "../hub/depth.ts"
 import { sessionOf } from "../map/moment.ts"
 import { PROFILES } from "../map/profile.ts"
 import {
+  COMMAND_MARK,
   DELIVERY_STATUSES,
   INSTANCE_ID,
   isSoundMoment,
   isSoundShell,
+  MAX_COMMAND,
   MAX_ID,
   MAX_PATH,
   MAX_TIME,
@@ -31,6 +33,7 @@ const instanceSchema = v.object({
   version: v.optional(v.pipe(v.string(), v.maxLength(MAX_VERSION))),
   mode: v.picklist(MODES),
   plugin: v.pipe(v.string(), v.maxLength(MAX_VERSION)),
+  answers: v.optional(v.boolean()),
 })
 
 /** A batch as the door takes it, its moments not looked at; exported for the same test. */
@@ -48,6 +51,13 @@ const toolInput = v.object({
   args: v.optional(v.unknown()),
 })
 
+const by = v.optional(
+  v.object({
+    command: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND)),
+    mark: v.pipe(v.string(), v.regex(COMMAND_MARK, "a word, a colon and hex digits")),
+  }),
+)
+
 const clock = {
   n: index,
   at: v.pipe(v.number(), v.minValue(0), v.maxValue(MAX_TIME)),
@@ -60,6 +70,7 @@ export const momentSchema = v.variant("kind", [
     ...clock,
     kind: v.literal("bus"),
     event: v.object({ id: v.optional(v.string()), type: identifier, properties: v.optional(object, {}) }),
+    by,
   }),
   v.object({
     ...clock,
@@ -68,13 +79,21 @@ export const momentSchema = v.variant("kind", [
     output: v.object({ args: v.optional(v.unknown()) }),
   }),
   v.object({ ...clock, kind: v.literal("tool.after"), input: toolInput, output: v.unknown() }),
-  v.object({ ...clock, kind: v.literal("permission.ask"), permission: object }),
+  v.object({
+    ...clock,
+    kind: v.literal("permission.ask"),
+    permission: object,
+    held: v.optional(v.boolean()),
+  }),
   v.object({ ...clock, kind: v.literal("chat.message"), input: object, output: object }),
   v.object({
     ...clock,
     kind: v.literal("delivery"),
     request: v.pipe(v.string(), v.regex(INSTANCE_ID, "1 to 64 characters of A-Z a-z 0-9 . _ -")),
     status: v.picklist(DELIVERY_STATUSES),
+    session: v.optional(identifier),
+    ask: v.optional(identifier),
+    by,
   }),
   v.object({ ...clock, kind: v.literal("dispose") }),
 ])

@@ -32,6 +32,8 @@ export interface SocketDoor {
   /** Ends all connections with the reason, and refuses new ones. May be called twice. */
   closeAll: (reason: string) => void
   readonly size: number
+  /** Whether somebody is connected who sees what is asked and may answer it. */
+  canAnswer: () => boolean
 }
 
 /** The runtime's own bound, well above what a queue hands it before the reader takes some. */
@@ -94,6 +96,7 @@ export function createSocketDoor(parts: SocketParts): SocketDoor {
       isClosed = true
       for (const peer of [...peers]) peer.end(reason)
     },
+    canAnswer: () => [...peers].some((peer) => peer.canAnswer),
     get size() {
       return peers.size
     },

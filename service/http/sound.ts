@@ -18,27 +18,34 @@ export const INSTANCE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const MODES = ["run", "tui", "serve", "unknown"] as const
 
 /** What a plugin may report of a decision. */
-export const DELIVERY_STATUSES = ["done", "stale", "failed"] as const
+export const DELIVERY_STATUSES = ["done", "stale", "gone", "failed"] as const
+/** Longest id of a command, characters. */
+export const MAX_COMMAND = 1024
+/** What the service calls a command by: what it wants, and a digest of who sent which. */
+export const COMMAND_MARK = /^[a-z]{1,16}:[0-9a-f]{1,64}$/
 
 /** Whether this is a well-formed moment beyond doubt. */
 export function isSoundMoment(value: unknown): boolean {
   if (!isObject(value) || !isIndex(value.n) || !isTime(value.at) || !isCut(value.cut)) return false
   switch (value.kind) {
     case "bus":
-      return isSoundEvent(value.event)
+      return isSoundEvent(value.event) && isTag(value.by)
     case "tool.before":
       return isSoundCall(value.input) && isObject(value.output)
     case "tool.after":
       return isSoundCall(value.input) && value.output !== undefined
     case "permission.ask":
-      return isObject(value.permission)
+      return isObject(value.permission) && (value.held === undefined || typeof value.held === "boolean")
     case "chat.message":
       return isObject(value.input) && isObject(value.output)
     case "delivery":
       return (
         typeof value.request === "string" &&
         INSTANCE_ID.test(value.request) &&
-        DELIVERY_STATUSES.some((status) => status === value.status)
+        DELIVERY_STATUSES.some((status) => status === value.status) &&
+        (value.session === undefined || isId(value.session)) &&
+        (value.ask === undefined || isId(value.ask)) &&
+        isTag(value.by)
       )
     case "dispose":
       return true
@@ -51,7 +58,7 @@ export function isSoundMoment(value: unknown): boolean {
 export function isSoundShell(value: unknown, agents: Readonly<Record<string, unknown>>): boolean {
   if (!isObject(value) || !isIndex(value.first) || !Array.isArray(value.moments)) return false
   if (value.dropped !== undefined || !isObject(value.instance)) return false
-  const { id, agent, directory, worktree, version, mode, plugin } = value.instance
+  const { id, agent, directory, worktree, version, mode, plugin, answers } = value.instance
   return (
     typeof id === "string" &&
     INSTANCE_ID.test(id) &&
@@ -61,7 +68,8 @@ export function isSoundShell(value: unknown, agents: Readonly<Record<string, unk
     (worktree === undefined || isText(worktree, MAX_PATH)) &&
     (version === undefined || isText(version, MAX_VERSION)) &&
     MODES.some((known) => known === mode) &&
-    isText(plugin, MAX_VERSION)
+    isText(plugin, MAX_VERSION) &&
+    (answers === undefined || typeof answers === "boolean")
   )
 }
 
@@ -82,6 +90,13 @@ function isSoundCall(value: unknown): boolean {
 
 function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function isTag(value: unknown): boolean {
+  if (value === undefined) return true
+  if (!isObject(value)) return false
+  const { command, mark } = value
+  return isText(command, MAX_COMMAND) && command !== "" && typeof mark === "string" && COMMAND_MARK.test(mark)
 }
 
 function isIndex(value: unknown): boolean {

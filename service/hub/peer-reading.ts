@@ -2,7 +2,7 @@
  * What a connection reads: its subscriptions (AEP-0003 §6.5) and the roster. Every refusal answers its own request and disturbs
  * nothing else. Part of `peer.ts`.
  */
-import { CAPTURES } from "../../shared/aep.ts"
+import { AEP_VERSION, type AepEvent, CAPTURES } from "../../shared/aep.ts"
 import { readFilter } from "./filter.ts"
 import { answerFrame, errorFrame, rosterFrame } from "./frames.ts"
 import type { Role } from "./hello.ts"
@@ -20,6 +20,17 @@ export interface ReadingParts {
   answer: (frame: string) => void
   maxFrom: number
   maxSubscriptions: number
+}
+
+/** A request of nobody: what stands for all of them before a filter. */
+const REQUEST: AepEvent = {
+  aep: AEP_VERSION,
+  id: "request",
+  type: "attention.requested",
+  time: "2026-01-01T00:00:00Z",
+  source: "aep://localhost/agent/any",
+  agent: "any",
+  severity: "notice",
 }
 
 /** Characters of a subscription's id, which marks and the closing frame repeat. */
@@ -113,6 +124,11 @@ export class Reading {
       return
     }
     this.parts.answer(rosterFrame(id, this.parts.roster.entries()))
+  }
+
+  /** Whether a subscription would get what any session asks. */
+  get seesRequests(): boolean {
+    return [...this.subscriptions.values()].some(({ filter }) => filter(REQUEST))
   }
 
   /** Ends all subscriptions. May be called twice. */

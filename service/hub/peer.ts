@@ -128,6 +128,11 @@ export class Peer {
     }
   }
 
+  /** Whether requests reach somebody here who may answer them: control takes the token (AEP-0004 §4.1). */
+  get canAnswer(): boolean {
+    return this.context.access.isAuthenticated && this.parties?.reading.seesRequests === true
+  }
+
   /** The socket took what had waited in it. That is a sign of life too: our ping may stand behind a long replay. */
   drained(): void {
     this.stalledTicks = 0

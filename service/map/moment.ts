@@ -61,6 +61,7 @@ export function sessionOf(moment: MomentBody): string | undefined {
     case "permission.ask":
       return text(moment.permission.sessionID)
     case "delivery":
+      return text(moment.session)
     case "dispose":
       return undefined
     default:

@@ -1,170 +1,127 @@
 /**
- * Asks and questions, observed (truth rule 4): each becomes one attention request with the agent's own decisions as
- * options, answered in the agent's own dialog, and gets exactly one terminal. Nothing here answers anything.
+ * Raising asks and questions (truth rule 4): each becomes one attention request with the agent's own decisions as options, and
+ * a time at which it lapses. How it ends is `settle.ts`. D-03: every family of events that one ask comes in is read alike.
  */
-import {
-  askDraft,
-  formFields,
-  formValues,
-  type QuestionField,
-  questionDraft,
-  readAsk,
-  readQuestion,
-} from "../map/attention.ts"
-import { identifierOf, idOf } from "../map/identifier.ts"
-import type { Json } from "../map/members.ts"
-import type { Scene } from "./scene.ts"
-import type { OpenAsk } from "./state.ts"
+import { type QuestionField, readAsk, readQuestion } from "../map/attention.ts"
+import { idOf } from "../map/identifier.ts"
+import { type Json, textOf } from "../map/members.ts"
+import { type Circumstances, permissionRequest, questionRequest, type Way } from "../map/request.ts"
+import type { Links, Scene } from "./scene.ts"
+import { expire } from "./settle.ts"
 
-/**
- * D-09 The pins offer answers over control; nothing can answer yet, so the request says `oob`: it is the emitter's
- * final word on how an answer comes (AEP-0002 §5.3).
- */
-const RESPOND_VIA = ["oob"]
-
-/** A reply that settles other asks along with its own reaches them within a millisecond (surface.md §6). */
-const FAN_OUT_MS = 50
-
-/** A permission ask, in whichever family it comes first; its twins say nothing new. */
-export function onAsk(scene: Scene, value: Json): void {
+/** A permission ask of the bus. Its twins say nothing new. */
+export function onAsk(scene: Scene, value: Json, type: string): void {
   const ask = readAsk(value)
-  if (ask === undefined || isKnown(scene, ask.id)) return
-  const call = ask.callID === undefined ? undefined : scene.state.tools.get(ask.callID)
-  scene.emit(askDraft(ask, scene.profile.askOptions, RESPOND_VIA), {
-    ...(call === undefined ? {} : { cause: call.eventId }),
-    marks: { request: ask.id, ...(ask.callID === undefined ? {} : { call: ask.callID }) },
-  })
+  if (ask === undefined) return
+  const open = scene.state.asks.get(ask.id)
+  if (open?.way === "hook") {
+    // The plugin let the held hook go untouched, and the agent asks in its own dialog now.
+    expire(scene, ask.id)
+  } else if (open !== undefined) {
+    scene.desk.onOfferedAgain(scene.state.session, ask.id)
+    return
+  }
+  const way: Way = type === "permission.updated" ? "legacy" : "reply"
+  raise(scene, ask.id, value.id, ask.callID, way, (about, links) =>
+    scene.emit(permissionRequest(ask, value, scene.profile, about), links),
+  )
+}
+
+/** The `permission.ask` hook of 1.0. Only where the plugin holds it is anybody asked by it: else the bus asks right after. */
+export function onHook(scene: Scene, value: Json, held: boolean): void {
+  const ask = readAsk(value)
+  if (!held || ask === undefined || scene.state.asks.has(ask.id)) return
+  const isRaised = raise(scene, ask.id, value.id, ask.callID, "hook", (about, links) =>
+    scene.emit(permissionRequest(ask, value, scene.profile, about), links),
+  )
+  const { instance, state, desk } = scene
+  if (isRaised) desk.onHeld(instance.id, state.session, ask.id, desk.windows.hookMs)
 }
 
 /** A question: one form, beside the tool pair of the `question` call. */
 export function onQuestion(scene: Scene, value: Json): void {
   const question = readQuestion(value)
-  if (question === undefined || isKnown(scene, question.id)) return
-  const call = question.callID === undefined ? undefined : scene.state.tools.get(question.callID)
-  scene.emit(questionDraft(question, scene.profile, RESPOND_VIA), {
-    ...(call === undefined ? {} : { cause: call.eventId }),
-    marks: { request: question.id, ...(question.callID === undefined ? {} : { call: question.callID }) },
-  })
+  if (question === undefined) return
+  if (scene.state.asks.has(question.id)) {
+    scene.desk.onOfferedAgain(scene.state.session, question.id)
+    return
+  }
+  raise(scene, question.id, value.id, question.callID, "question", (about, links) =>
+    scene.emit(questionRequest(question, scene.profile, about), links),
+  )
   const open = scene.state.asks.get(question.id)
-  if (open !== undefined) open.fields = withoutLabels(question.fields, scene.digest)
+  if (open !== undefined) open.questions = withoutLabels(question.fields, scene.digest)
+}
+
+/** A parent that became known after the session's start: told once, with what was asked meanwhile. */
+export function onParent(scene: Scene, info: Json): void {
+  const parent = idOf(info.parentID)
+  const { state, profile } = scene
+  if (parent === undefined || state.parent !== undefined || state.ended || state.startedAt === undefined) return
+  scene.emit(
+    { type: `x.${profile.namespace}.session.linked`, data: { parent: { session: parent } } },
+    { marks: placeOf([parent, state.session]) },
+  )
+  for (const ask of state.asks.values()) {
+    scene.emit(
+      { type: `x.${profile.namespace}.attention.linked`, subject: ask.eventId, data: {} },
+      { cause: ask.eventId, marks: placeOf(scene.lineage()) },
+    )
+  }
+}
+
+/** True when the request was raised: one that was settled before is not asked again. */
+function raise(
+  scene: Scene,
+  request: string,
+  vendorId: unknown,
+  callID: string | undefined,
+  way: Way,
+  emit: (about: Circumstances, links: Links) => void,
+): boolean {
+  const { state, desk, instance } = scene
+  const ended = state.endedAsks.get(request)
+  if (ended?.how === "settled") return false
+  const call = callID === undefined ? undefined : state.tools.get(callID)
+  // One that was given up here and is still open there is a new request, and says whose successor it is.
+  const cause = ended?.terminal ?? call?.eventId
+  emit(
+    {
+      way,
+      tool: textOf(call?.name),
+      isAnswerable: instance.answers === true && vendorId === request && !isAnsweredByHost(scene, way),
+      // By our clock: the plugin's may be another machine's, and its moment may have waited for us.
+      expiresAt: (desk.now?.() ?? scene.at) + (way === "hook" ? desk.windows.hookMs : desk.windows.askMs),
+      cut: scene.cut,
+    },
+    {
+      ...(cause === undefined ? {} : { cause }),
+      marks: {
+        request,
+        way,
+        ...(callID === undefined ? {} : { call: callID }),
+        ...placeOf(scene.lineage()),
+      },
+    },
+  )
+  return true
+}
+
+/** `run` from 1.18 on has no dialog: it answers every ask itself, within milliseconds (surface.md §6). 1.0 shows a prompt. */
+function isAnsweredByHost({ instance }: Scene, way: Way): boolean {
+  return instance.mode === "run" && way === "reply"
+}
+
+/** A sub-agent's ask names the session that a person knows, and the way from there. */
+function placeOf(lineage: readonly string[]): { root?: string; path?: string } {
+  const [root] = lineage
+  return root === undefined || lineage.length < 2 ? {} : { root, path: lineage.join("/") }
 }
 
 /** State is stored, and labels are the model's words: their digests are enough to recognise an answer. */
 function withoutLabels(
-  fields: readonly QuestionField[],
+  questions: readonly QuestionField[],
   digest: (label: string) => string,
 ): readonly QuestionField[] {
-  return fields.map((field) => ({ ...field, label: "", choices: field.choices.map(digest) }))
-}
-
-function isKnown(scene: Scene, request: string): boolean {
-  return scene.state.asks.has(request) || scene.state.closedAsks.has(request)
-}
-
-/** The agent says how an ask was answered: in its own dialog, or by what a neighbour's answer took along. */
-export function onReply(scene: Scene, properties: Json): void {
-  const request = idOf(properties.requestID) ?? idOf(properties.permissionID)
-  const reply = identifierOf(properties.reply ?? properties.response)
-  if (request === undefined) return
-  const ask = scene.state.asks.get(request)
-  if (ask === undefined) {
-    tellUnmatched(scene, "permission", request, reply)
-    return
-  }
-  const last = scene.state.lastReply
-  const isTakenAlong =
-    last !== undefined && last.reply === reply && reply !== "once" && scene.at - last.at <= FAN_OUT_MS
-  if (isTakenAlong) {
-    resolve(scene, ask, "auto", ask.eventId)
-    return
-  }
-  // `run` from 1.18 on has no dialog and nothing listens in it: it answers every ask itself (surface.md §6). 1.0, which
-  // spells the id in its own way, shows a prompt there.
-  const byHost = scene.instance.mode === "run" && properties.requestID !== undefined
-  answer(scene, ask, reply === undefined ? {} : { option: reply }, byHost ? "host" : undefined)
-}
-
-/** A question answered in the agent's own dialog. Labels become choice ids; own text is gated as such. */
-export function onQuestionReply(scene: Scene, properties: Json): void {
-  const request = idOf(properties.requestID)
-  if (request === undefined) return
-  const ask = scene.state.asks.get(request)
-  if (ask === undefined) {
-    tellUnmatched(scene, "question", request, undefined)
-    return
-  }
-  // After a restart the question's labels are gone: that it was answered is known, with what is not.
-  const values =
-    ask.fields === undefined ? undefined : formValues(ask.fields, properties.answers, scene.digest)
-  answer(scene, ask, values === undefined ? {} : { values }, undefined)
-}
-
-/** A question dismissed in the agent's own dialog. */
-export function onQuestionRejected(scene: Scene, properties: Json): void {
-  const ask = scene.state.asks.get(idOf(properties.requestID) ?? "")
-  if (ask !== undefined) resolve(scene, ask, "dismissed", ask.eventId)
-}
-
-/** Closes every open ask of the session as dismissed: idle, abort, delete and dispose void them all. */
-export function voidAsks(scene: Scene): void {
-  for (const ask of [...scene.state.asks.values()]) resolve(scene, ask, "dismissed", ask.eventId)
-}
-
-/** The end of a call closes what it asked: settled without a person if it ran, withdrawn if it did not. */
-export function closeAsksOfCall(scene: Scene, call: string, resolution: "auto" | "dismissed"): void {
-  for (const ask of [...scene.state.asks.values()]) {
-    if (ask.callID === call) resolve(scene, ask, resolution, ask.eventId)
-  }
-}
-
-/**
- * D-13 The pins close an ask that the agent's own dialog settled with `resolved` alone, under the vendor's id. The
- * decision is visible, so `answered` comes before it, and both carry our request's id (AEP-0002 §7.1, §7.2 T1).
- */
-function answer(scene: Scene, ask: OpenAsk, given: Json, by: string | undefined): void {
-  const fields =
-    ask.fields === undefined ? undefined : formFields({ id: "", callID: undefined, fields: ask.fields })
-  const answered = scene.emit(
-    {
-      type: "attention.answered",
-      subject: ask.eventId,
-      data: { answer: given, via: "oob", ...(by === undefined ? {} : { by }) },
-    },
-    { cause: ask.eventId, ...(fields === undefined ? {} : { fields }) },
-  )
-  resolve(scene, ask, "answered", answered)
-}
-
-function resolve(scene: Scene, ask: OpenAsk, resolution: string, cause: string): void {
-  scene.emit(
-    {
-      type: "attention.resolved",
-      subject: ask.eventId,
-      data: { resolution, latency_ms: Math.max(0, scene.at - ask.at) },
-    },
-    { cause },
-  )
-}
-
-/**
- * D-10 A settle of a request that is not open here keeps the vendor's name: a lifecycle event must carry the id of
- * our own request (AEP-0002 §7.1). After an abort it is the trace of a late answer, which the agent acts on.
- */
-function tellUnmatched(
-  scene: Scene,
-  kind: "permission" | "question",
-  request: string,
-  reply: string | undefined,
-): void {
-  const closed = scene.state.closedAsks.get(request)
-  if (closed === "settled") return
-  scene.emit(
-    {
-      type: `x.${scene.profile.namespace}.${kind}.replied`,
-      severity: closed === "void" ? "warning" : "debug",
-      subject: request,
-      data: { ...(reply === undefined ? {} : { reply }), void: closed === "void" },
-    },
-    { marks: { request } },
-  )
+  return questions.map((question) => ({ ...question, label: "", choices: question.choices.map(digest) }))
 }

@@ -3,9 +3,11 @@
  * emitted and on every line read back at start, so that what is remembered is what the log says, by construction.
  * No IO, no clock.
  */
-import { countOf, type Json, numberOf, objectOf, textOf } from "../map/members.ts"
+import { answerableOf } from "../attention/answer.ts"
+import { countOf, type Json, listOf, numberOf, objectOf, textOf } from "../map/members.ts"
+import type { Way } from "../map/request.ts"
 import type { MarkNames } from "./marks.ts"
-import { remember, rememberMember, type SessionState } from "./state.ts"
+import { type EndedAsk, remember, rememberMember, type SessionState } from "./state.ts"
 
 /** What the fold reads of an event: an envelope with its time as epoch milliseconds. */
 export interface FoldedEvent {
@@ -55,12 +57,13 @@ const endTool: Step = (state, event) => {
 }
 
 const closeAsk =
-  (ended: (data: Json) => "settled" | "void"): Step =>
+  (ended: (data: Json) => EndedAsk["how"]): Step =>
   (state, event) => {
     for (const [request, ask] of state.asks) {
       if (ask.eventId !== event.subject) continue
       state.asks.delete(request)
-      remember(state.closedAsks, request, ended(event.data))
+      const { eventId } = ask
+      remember(state.endedAsks, request, { how: ended(event.data), eventId, terminal: event.id })
       // Kilo calls the tool of a dismissed question completed, so the question itself says that a person stopped
       // the loop. One that idle or an abort took away is closed when the run is idle or has its error.
       const { run } = state
@@ -69,6 +72,13 @@ const closeAsk =
       }
     }
   }
+
+const WAYS: readonly Way[] = ["reply", "legacy", "hook", "question"]
+
+/** A log from before requests said so holds none that can be answered. */
+function wayOf(mark: unknown, kind: "permission" | "form"): Way {
+  return WAYS.find((way) => way === mark) ?? (kind === "form" ? "question" : "reply")
+}
 
 const STEPS: Readonly<Record<string, Step>> = {
   "session.started": (state, event) => {
@@ -86,6 +96,8 @@ const STEPS: Readonly<Record<string, Step>> = {
     delete state.candidate
   },
   "control.accepted": (state, event, marks) => {
+    const ask = state.asks.get(textOf(event.extensions[marks.request]) ?? "")
+    if (ask !== undefined && event.cause !== undefined) ask.accepted = event.cause
     if (textOf(event.extensions[marks.command])?.startsWith("cancel:") !== true) return
     if (state.run !== undefined && state.run.id === event.run && event.cause !== undefined) {
       state.run.cancel = event.cause
@@ -108,19 +120,28 @@ const STEPS: Readonly<Record<string, Step>> = {
     const request = textOf(event.extensions[marks.request])
     if (request === undefined) return
     const call = textOf(event.extensions[marks.call])
+    const kind = event.data.kind === "form" ? "form" : "permission"
+    const expiresAt = Date.parse(textOf(event.data.expires_at) ?? "")
     state.asks.set(request, {
-      kind: event.data.kind === "form" ? "form" : "permission",
+      kind,
       eventId: event.id,
       at: event.time,
+      ...answerableOf(wayOf(event.extensions[marks.way], kind), event.data),
+      isAnswerable: listOf(event.data.respond_via).includes("control"),
       ...(call === undefined ? {} : { callID: call }),
+      ...(Number.isNaN(expiresAt) ? {} : { expiresAt }),
     })
   },
   "attention.answered": (state, event) => {
     const reply = textOf(objectOf(event.data.answer).option)
-    if (reply !== undefined) state.lastReply = { at: event.time, reply }
+    if (reply === undefined) return
+    const ask = [...state.asks.values()].find(({ eventId }) => eventId === event.subject)
+    // A form's one option dismisses it, which ends the loop; it takes no other ask along.
+    if (ask?.kind !== "form") state.lastReply = { at: event.time, reply }
+    else if (state.run !== undefined && state.run.idleAt === undefined) state.run.stoppedBy = "dismissed"
   },
   "attention.resolved": closeAsk((data) => (data.resolution === "dismissed" ? "void" : "settled")),
-  "attention.timeout": closeAsk(() => "void"),
+  "attention.timeout": closeAsk(() => "expired"),
   "progress.status": (state, event) => {
     if (event.subject === undefined) return
     state.status = event.subject
@@ -152,6 +173,10 @@ const STEPS: Readonly<Record<string, Step>> = {
     for (const tool of state.tools.values()) {
       if (tool.childEventId === event.cause) delete tool.childEventId
     }
+  },
+  "x.session.linked": (state, event) => {
+    const parent = textOf(objectOf(event.data.parent).session)
+    if (parent !== undefined) state.parent ??= parent
   },
   "x.tool.late": (state, event) => {
     const call = textOf(objectOf(event.data.tool).call_id)

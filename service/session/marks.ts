@@ -16,6 +16,12 @@ export interface MarkNames {
   request: string
   /** Vendor call id, where the payload has no `tool.call_id`. */
   call: string
+  /** The road by which an answer reaches the agent. */
+  way: string
+  /** Root session of the session that asks, where that is another one. */
+  root: string
+  /** Ids from that root to the session that asks, joined by `/`. */
+  path: string
   /** Content digest of a todo without an id of its own. */
   todo: string
   /** On an acknowledgement: what was commanded, and a digest of the command's source and id. */
@@ -31,10 +37,16 @@ export function markNames(namespace: string): MarkNames {
     message: `${namespace}message`,
     request: `${namespace}request`,
     call: `${namespace}call`,
+    way: `${namespace}way`,
+    root: `${namespace}root`,
+    path: `${namespace}path`,
     todo: `${namespace}todo`,
     command: `${namespace}command`,
   }
 }
 
+/** The marks that a rule sets. */
+export const SAID_MARKS = ["message", "request", "call", "way", "root", "path", "todo", "command"] as const
+
 /** Values for the marks of one event. */
-export type Marks = Partial<Record<"message" | "request" | "call" | "todo" | "command", string>>
+export type Marks = Partial<Record<(typeof SAID_MARKS)[number], string>>

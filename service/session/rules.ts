@@ -2,15 +2,16 @@
  * The session rules: one moment of a session -> the events it causes. A dispatch only; each rule lives in the file
  * of its subject. Called by the emitter with a scene; changes nothing but through it.
  */
-import type { Moment } from "../../shared/moments.ts"
+import type { CommandTag, Moment } from "../../shared/moments.ts"
 import { errorNameOf, mapBusEvent, usage } from "../map/bus.ts"
 import { identifierOf, idOf, qualifiedNameOf } from "../map/identifier.ts"
 import { type Json, numberOf, objectOf, textOf } from "../map/members.ts"
 import { diffTodos, identifyTodos, readTodos } from "../map/todos.ts"
-import { onAsk, onQuestion, onQuestionRejected, onQuestionReply, onReply, voidAsks } from "./asks.ts"
+import { onAsk, onHook, onParent, onQuestion } from "./asks.ts"
 import { endSession, ensureStarted } from "./lifecycle.ts"
 import { confirmCandidate, dropCandidate, onIdle, onPrompt, onStatus, onUserMessage } from "./runs.ts"
 import type { Scene } from "./scene.ts"
+import { onHookAnswered, onQuestionRejected, onQuestionReply, onReply, voidAsks } from "./settle.ts"
 import { remember } from "./state.ts"
 import { onToolAfter, onToolBefore, onToolPart } from "./tools.ts"
 
@@ -18,7 +19,7 @@ import { onToolAfter, onToolBefore, onToolPart } from "./tools.ts"
 export function applyMoment(scene: Scene, moment: Moment): void {
   switch (moment.kind) {
     case "bus":
-      applyBusEvent(scene, moment.event.type, objectOf(moment.event.properties))
+      applyBusEvent(scene, moment.event.type, objectOf(moment.event.properties), moment.by)
       return
     case "chat.message":
       ensureStarted(scene, {})
@@ -35,9 +36,13 @@ export function applyMoment(scene: Scene, moment: Moment): void {
       return
     case "permission.ask":
       ensureStarted(scene, {})
-      onAsk(scene, moment.permission)
+      onHook(scene, moment.permission, moment.held === true)
       return
     case "delivery":
+      if (moment.status === "done" && moment.ask !== undefined && moment.by !== undefined) {
+        onHookAnswered(scene, moment.ask, moment.by)
+      }
+      return
     case "dispose":
       return
     default:
@@ -45,7 +50,7 @@ export function applyMoment(scene: Scene, moment: Moment): void {
   }
 }
 
-type BusRule = (scene: Scene, properties: Json, type: string) => void
+type BusRule = (scene: Scene, properties: Json, type: string, by?: CommandTag) => void
 
 const todoUpdated: BusRule = (scene, properties) => {
   if (scene.state.ended) return
@@ -150,9 +155,16 @@ const mapped: BusRule = (scene, properties, type) => {
  */
 const silent: BusRule = () => undefined
 
+/** What a session's own events add to its start: a parent that was not known then. */
+const sessionTold: BusRule = (scene, properties) => onParent(scene, objectOf(properties.info))
+
+const replied: BusRule = (scene, properties, _type, by) => onReply(scene, properties, by)
+const questionReplied: BusRule = (scene, properties, _type, by) => onQuestionReply(scene, properties, by)
+const questionRejected: BusRule = (scene, properties, _type, by) => onQuestionRejected(scene, properties, by)
+
 const RULES: Readonly<Record<string, BusRule>> = {
-  "session.created": silent,
-  "session.updated": silent,
+  "session.created": sessionTold,
+  "session.updated": sessionTold,
   "session.deleted": (scene) => endSession(scene, "normal", "deleted"),
   "session.status": (scene, properties) => onStatus(scene, objectOf(properties.status)),
   "session.idle": onIdle,
@@ -163,19 +175,19 @@ const RULES: Readonly<Record<string, BusRule>> = {
   "permission.asked": onAsk,
   "permission.updated": onAsk,
   "permission.v2.asked": onAsk,
-  "permission.replied": onReply,
-  "permission.v2.replied": onReply,
+  "permission.replied": replied,
+  "permission.v2.replied": replied,
   "question.asked": onQuestion,
   "question.v2.asked": onQuestion,
-  "question.replied": onQuestionReply,
-  "question.v2.replied": onQuestionReply,
-  "question.rejected": onQuestionRejected,
-  "question.v2.rejected": onQuestionRejected,
+  "question.replied": questionReplied,
+  "question.v2.replied": questionReplied,
+  "question.rejected": questionRejected,
+  "question.v2.rejected": questionRejected,
   "todo.updated": todoUpdated,
 }
 
-function applyBusEvent(scene: Scene, type: string, properties: Json): void {
+function applyBusEvent(scene: Scene, type: string, properties: Json, by: CommandTag | undefined): void {
   ensureStarted(scene, objectOf(type.startsWith("session.") ? properties.info : undefined))
   const rule = Object.hasOwn(RULES, type) ? RULES[type] : undefined
-  ;(rule ?? mapped)(scene, properties, type)
+  ;(rule ?? mapped)(scene, properties, type, by)
 }

@@ -6,7 +6,7 @@
  */
 import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
-import { voidAsks } from "./asks.ts"
+import { voidAsks } from "./settle.ts"
 import type { Scene } from "./scene.ts"
 import { rememberMember } from "./state.ts"
 import { abortTools } from "./tools.ts"

@@ -5,6 +5,7 @@
 import type { Instance } from "../../shared/moments.ts"
 import type { Draft } from "../map/draft.ts"
 import type { Profile } from "../map/profile.ts"
+import type { Desk } from "./desk.ts"
 import type { Marks } from "./marks.ts"
 import type { SessionState } from "./state.ts"
 
@@ -26,6 +27,9 @@ export interface Scene {
   /** Epoch milliseconds of the moment, or of the timer. */
   at: number
   digest: (value: unknown) => string
+  desk: Desk
+  /** Ids from the root session down to this one, as far as parents are known. */
+  lineage: () => readonly string[]
   /** Paths the plugin cut from the moment. */
   cut?: readonly string[] | undefined
   /** Emits one event of this session and returns its id. */

@@ -3,6 +3,7 @@
  * session's own event lines (`fold.ts`), so a lost database costs nothing. Members marked "hint" are not in the
  * log; losing one can only make the record less detailed, never wrong.
  */
+import type { Answerable } from "../attention/answer.ts"
 import type { QuestionField } from "../map/attention.ts"
 import type { Todo } from "../map/todos.ts"
 
@@ -30,8 +31,8 @@ export interface SessionState {
   abortedTools: Map<string, string>
   /** Asks without a terminal, by vendor request id. */
   asks: Map<string, OpenAsk>
-  /** How closed asks ended, by vendor request id, bounded. */
-  closedAsks: Map<string, "settled" | "void">
+  /** How asks ended, by vendor request id, bounded. */
+  endedAsks: Map<string, EndedAsk>
   todos: Todo[]
   todoCounter: number
   /** Hint: a user message that may turn out to be a prompt (truth rule 1). */
@@ -83,14 +84,29 @@ export interface OpenTool {
   childEventId?: string
 }
 
-export interface OpenAsk {
+export interface OpenAsk extends Answerable {
   kind: "permission" | "form"
   /** Id of the `attention.requested` event: the subject of all that follows. */
   eventId: string
   at: number
   callID?: string
+  /** Epoch milliseconds at which it lapses; absent in logs that do not say. */
+  expiresAt?: number
+  /** `respond_via` lists `control`: a command may answer it. */
+  isAnswerable: boolean
+  /** Id of the command that was accepted for it. */
+  accepted?: string
   /** Hint: questions to read the agent's answer by, their labels as digests; absent after a rebuild from the log. */
-  fields?: readonly QuestionField[]
+  questions?: readonly QuestionField[]
+}
+
+export interface EndedAsk {
+  /** `settled`: answered, or settled along with another. `void`: taken away. `expired`: unanswered. */
+  how: "settled" | "void" | "expired"
+  /** Id of the `attention.requested` event. */
+  eventId: string
+  /** Id of its terminal. */
+  terminal: string
 }
 
 /** State of a session nothing is known of. */
@@ -104,7 +120,7 @@ export function initialState(agent: string, session: string): SessionState {
     tools: new Map(),
     abortedTools: new Map(),
     asks: new Map(),
-    closedAsks: new Map(),
+    endedAsks: new Map(),
     todos: [],
     todoCounter: 0,
     strangerCalls: new Map(),
