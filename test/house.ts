@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } fr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { digestOf } from "../service/capture/digest.ts"
+import { type Commands, createCommands } from "../service/commands.ts"
 import { Emitter, type Said } from "../service/emit/emitter.ts"
 import { Intake } from "../service/emit/intake.ts"
 import type { Ledger } from "../service/emit/ledger.ts"
@@ -15,6 +16,7 @@ import { readMoment } from "../service/http/moments-body.ts"
 import type { Message } from "../service/hub/message.ts"
 import { OwnSessions } from "../service/hub/own-sessions.ts"
 import { Roster } from "../service/hub/roster.ts"
+import type { Desk } from "../service/session/desk.ts"
 import { isOpen, type SessionState } from "../service/session/state.ts"
 import type { AepEvent } from "../shared/aep.ts"
 import type { Instance, Moment, MomentAck, MomentBody } from "../shared/moments.ts"
@@ -32,6 +34,10 @@ export function bus(type: string, properties: Record<string, unknown> = {}): Mom
   return { kind: "bus", event: { type, properties } }
 }
 
+/** What the service waits by default. */
+const WINDOWS: Desk["windows"] = { hookMs: 55_000, askMs: 1_800_000 }
+export const PROOF_KEY: Buffer = Buffer.alloc(32, 7)
+
 let eventIds = 0
 
 export class House {
@@ -42,8 +48,12 @@ export class House {
   readonly faults: unknown[] = []
   readonly roster = new Roster()
   readonly own: OwnSessions
-  /** Commands that came to a session of ours. */
-  readonly commands: Message[] = []
+  /** Control and downlink as the service puts them together, with a proof key of the tests'. */
+  readonly commands: Commands
+  /** Acknowledgements that were told again. */
+  readonly repeated: string[] = []
+  /** Commands that came to a session of ours over the roster. */
+  readonly routed: Message[] = []
   /** What was said to hub and relay, in order. */
   readonly said: Said[] = []
   private readonly next = new Map<string, number>()
@@ -52,6 +62,7 @@ export class House {
     readonly clock: Clock = new Clock(),
     readonly home: string = mkdtempSync(join(tmpdir(), "aep-house-")),
     private readonly posture: Posture = QUIET,
+    private readonly windows: Desk["windows"] = WINDOWS,
   ) {
     const opened = openLedger({
       home,
@@ -63,6 +74,17 @@ export class House {
     })
     if (opened.kind !== "opened") throw new Error(opened.detail)
     this.ledger = opened.ledger
+    this.commands = createCommands({
+      proofKey: PROOF_KEY,
+      agents: ["opencode", "kilocode"],
+      ledger: this.ledger,
+      intake: () => this.intake,
+      windows,
+      repeat: ({ text }) => this.repeated.push(text),
+      digest: (value) => digestOf(value, sha256Hex),
+      now: clock.now,
+      timers: clock.timers,
+    })
     this.emitter = new Emitter(
       this.ledger,
       {
@@ -70,18 +92,31 @@ export class House {
         newId: () => `E${String(++eventIds).padStart(8, "0")}`,
         digest: (value) => digestOf(value, sha256Hex),
         ...posture,
+        desk: this.commands.desk,
       },
       (type, field, code) => this.refused.push(`${type} ${field} ${code}`),
-      (said) => this.said.push(said),
+      (said) => {
+        this.said.push(said)
+        this.commands.control.said(said.messages)
+      },
     )
     this.own = new OwnSessions({
       roster: this.roster,
       control: () => ({ accepts: [] }),
-      take: (command) => this.commands.push(command),
+      take: (command) => this.routed.push(command),
       isLogged: (session) => this.ledger.knows({ agent: "opencode", session }),
     })
     this.intake = new Intake({
-      claims: this.own,
+      claims: {
+        hold: (session, speaker) => this.own.hold(session, speaker),
+        free: (session, instance) => this.own.free(session, instance),
+        freeAll: (instance) => {
+          this.own.freeAll(instance)
+          this.commands.downlink.forget(instance)
+        },
+      },
+      onDelivery: this.commands.delivered,
+      onLeaving: (instance) => this.commands.control.gone(instance),
       ledger: this.ledger,
       emitter: this.emitter,
       now: clock.now,
@@ -145,22 +180,24 @@ export class House {
     const copy = mkdtempSync(join(tmpdir(), "aep-house-"))
     cpSync(this.home, copy, { recursive: true })
     this.remove()
-    const house = new House(this.clock, copy, this.posture)
+    const house = new House(this.clock, copy, this.posture, this.windows)
     for (const [id, n] of this.next) house.next.set(id, n)
     return house
   }
 
   /** A second service after a clean stop of this one. */
   restart(): House {
+    this.commands.control.close()
     this.intake.stop()
     this.ledger.close()
-    const house = new House(this.clock, this.home, this.posture)
+    const house = new House(this.clock, this.home, this.posture, this.windows)
     for (const [id, n] of this.next) house.next.set(id, n)
     return house
   }
 
   /** Ends timers and takes the folder away. */
   remove(): void {
+    this.commands.control.close()
     this.intake.stop()
     this.ledger.close()
     rmSync(this.home, { recursive: true, force: true })

@@ -182,6 +182,7 @@ function instanceOf(recording: string, id: string, directory: string): Instance 
     directory,
     ...(version === undefined ? {} : { version }),
     mode,
+    answers: true,
     plugin: "0.1.0",
   }
 }

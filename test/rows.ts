@@ -28,21 +28,29 @@ function rowsOfSession(events: readonly AepEvent[]): string[] {
       String(index),
       event.type,
       ...(target === undefined ? (subject === undefined ? [] : [subject]) : [`@${target}`]),
-      ...fields("", event.data),
+      ...fields("", event.data, Date.parse(event.time)),
+      ...placeOf(event),
       ...(run === undefined ? [] : [`run=${runs.get(run)}`]),
       ...(cause === undefined ? [] : [`<${numbers.get(cause) ?? "?"}`]),
     ].join(" ")
   })
 }
 
-/** Leaves as `path=value`; the agent's own name and version, and digests, are the same everywhere or unreadable. */
-function fields(path: string, value: unknown): string[] {
+/** Leaves as `path=value`, a deadline by how far away it is; the agent's own name and version, and digests, are the same everywhere or unreadable. */
+function fields(path: string, value: unknown, at: number): string[] {
   if (path === "client" || path.endsWith("_digest")) return []
+  if (path === "expires_at") return [`expires=+${(Date.parse(String(value)) - at) / 1000}s`]
   if (Array.isArray(value)) return [`${path}=${value.map(nameOf).join("|")}`]
   if (typeof value !== "object" || value === null) return [`${path}=${String(value)}`]
   return Object.entries(value).flatMap(([name, member]) =>
-    fields(path === "" ? name : `${path}.${name}`, member),
+    fields(path === "" ? name : `${path}.${name}`, member, at),
   )
+}
+
+/** The way from the root session to a sub-agent's that asks. */
+function placeOf(event: Record<string, unknown>): string[] {
+  const path = event.opencodepath ?? event.kilocodepath
+  return typeof path === "string" ? [`path=${path}`] : []
 }
 
 function nameOf(item: unknown): string {

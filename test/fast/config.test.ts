@@ -34,6 +34,7 @@ test("with nothing given the defaults hold", () => {
     key: undefined,
     capture: { ceilings: ceilingsFrom(), pii: true, secretValues: [], unsetNames: [] },
     hub: { auth: "all", buffer: 10_000, maxSessions: 500, maxFrom: 500 },
+    windows: { hookMs: 55_000, askMs: 1_800_000 },
     relay: undefined,
     maxBody: 16 * 1024 * 1024,
     maxBatch: 10_000,
@@ -44,6 +45,8 @@ describe("a valid value is taken", () => {
   test.each([
     ["AEP_HOME", "/var/aep", { home: "/var/aep" }],
     ["AEP_HOME", "C:\\aep", { home: "C:\\aep" }],
+    ["AEP_ASK_TIMEOUT_MS", "200", { windows: { hookMs: 55_000, askMs: 200 } }],
+    ["AEP_ATTENTION_TIMEOUT_MS", "200", { windows: { hookMs: 200, askMs: 1_800_000 } }],
     ["AEP_OPENCODE_HOST", "::1", { host: "::1" }],
     ["AEP_OPENCODE_HOST", "localhost", { host: "localhost" }],
     ["AEP_OPENCODE_PORT", "1", { port: 1 }],

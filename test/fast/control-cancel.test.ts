@@ -1,7 +1,8 @@
 /** Cancelling a run over the protocol (AEP-0004 §3, §5): one decision a command, its outcome, and the same again after a restart. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { judgeCancel, type Target } from "../../service/control/cancel.ts"
-import { Control, type Told } from "../../service/control/control.ts"
+import { Control } from "../../service/control/control.ts"
+import type { Told } from "../../service/control/decisions.ts"
 import { findLine } from "../../service/emit/acks.ts"
 import type { AepEvent } from "../../shared/aep.ts"
 import type { Decision, MomentBody } from "../../shared/moments.ts"
@@ -79,6 +80,7 @@ describe("a cancel", () => {
         const target = house.intake.targetOf(session)
         return target === undefined ? undefined : { ...target, isListening }
       },
+      ask: () => ({ kind: "unknown" }),
       earlier: (session, mark) => {
         const file = house.ledger.find({ agent: "opencode", session })?.file
         const line = file === undefined ? undefined : findLine(house.ledger.path(file), JSON.stringify(mark))
@@ -258,7 +260,7 @@ describe("a cancel", () => {
     expect(ended()).toMatchObject({ type: "run.cancelled", cause: told.event.id, data: { by: "control" } })
   })
 
-  test.each(["control.pause", "control.resume", "control.attention.respond", "x.acme.control.restart"])(
+  test.each(["control.pause", "control.resume", "x.acme.control.restart"])(
     "is all that is taken: %s is unsupported",
     (type) => {
       const told = command({ type, data: {} })

@@ -425,7 +425,7 @@ describe("an ask gets one terminal", () => {
     })
     expect(rows([question, reply])).toEqual([
       "session.started",
-      "attention.requested que_1 kind=form prompt=opencode asks 2 questions fields=1(1,2)|2() respond_via=oob",
+      "attention.requested que_1 kind=form prompt=opencode asks 2 questions fields=1(1,2)|2() respond_via=oob options=reject expires=+1800s",
       "attention.answered @1 answer.values.1=2 via=oob <1",
       "attention.resolved @1 resolution=answered latency_ms=10 <2",
     ])

@@ -36,11 +36,12 @@ export interface Parts {
   close: () => Promise<void>
 }
 
-/** Starts all parts, the service with that much more in its environment. Throws, with nothing left running. */
+/** Starts all parts, service and agent with that much more in their environment. Throws, with nothing left running. */
 export async function openParts(
   agent: AgentVersion,
   copies: "project" | "both",
   extra: Record<string, string> = {},
+  agentExtra: Record<string, string> = {},
 ): Promise<Parts> {
   const ends: (() => unknown)[] = []
   const close = async () => {
@@ -51,6 +52,7 @@ export async function openParts(
     ends.push(model.stop)
     const sandbox = openSandbox({ agent, model, copies })
     ends.push(sandbox.remove)
+    Object.assign(sandbox.env, agentExtra)
     let service = await startService(sandbox, PORT.service, extra)
     ends.push(() => service.stop())
     const served = await startServe(sandbox, PORT.agent)
