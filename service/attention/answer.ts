@@ -2,8 +2,9 @@
  * An answer given from elsewhere, judged against the request it is for (AEP-0002 §5.3, AEP-0006, AEP-0008): what it does, or
  * why it does nothing. Pure. Never permissive beyond doubt: a text that names no option allows nothing.
  */
-import type { Way } from "../map/request.ts"
+
 import { type Json, objectOf, textOf } from "../map/members.ts"
+import type { Way } from "../map/request.ts"
 
 /** What a command answered, as the record shall tell it; also who sent it. */
 export interface Applied {
@@ -44,9 +45,20 @@ export type Judged =
 export const MAX_TEXT = 4096
 
 /** Consents that name no option. Taken as a reason they would refuse what their sender meant to allow: better asked again. */
-const CONSENTS: ReadonlySet<string> = new Set(
-  ["y", "yes", "yes please", "ok", "okay", "sure", "allow", "allow all", "approve", "approved", "go", "go ahead"],
-)
+const CONSENTS: ReadonlySet<string> = new Set([
+  "y",
+  "yes",
+  "yes please",
+  "ok",
+  "okay",
+  "sure",
+  "allow",
+  "allow all",
+  "approve",
+  "approved",
+  "go",
+  "go ahead",
+])
 
 /** Judges `data.answer` of a `control.attention.respond`. */
 export function judgeAnswer(given: unknown, request: Answerable): Judged {
@@ -55,13 +67,16 @@ export function judgeAnswer(given: unknown, request: Answerable): Judged {
   if (option === undefined && text === undefined && values === undefined) {
     return invalid("answer", "data.answer: give an option, a text or values")
   }
-  if (option !== undefined && typeof option !== "string") return invalid("option", "data.answer.option: expected a text")
-  if (text !== undefined && typeof text !== "string") return invalid("text", "data.answer.text: expected a text")
+  if (option !== undefined && typeof option !== "string")
+    return invalid("option", "data.answer.option: expected a text")
+  if (text !== undefined && typeof text !== "string")
+    return invalid("text", "data.answer.text: expected a text")
   if (typeof text === "string" && text.length > MAX_TEXT) {
     return invalid("text", `data.answer.text: at most ${MAX_TEXT} characters`)
   }
   if (request.way === "question") return judgeForm(option, text, values, request)
-  if (values !== undefined) return invalid("values", "data.answer.values: this request is no form; give an option")
+  if (values !== undefined)
+    return invalid("values", "data.answer.values: this request is no form; give an option")
   return judgePermission(option, text?.trim() ?? "", request)
 }
 
@@ -93,7 +108,11 @@ function permission(option: string, reason: string, { way }: Answerable): Judged
       return {
         kind: "apply",
         answer: withText(option, reason),
-        deed: { kind: "reply", reply: option, ...(reason === "" || way !== "reply" ? {} : { message: reason }) },
+        deed: {
+          kind: "reply",
+          reply: option,
+          ...(reason === "" || way !== "reply" ? {} : { message: reason }),
+        },
       }
     default:
       return invalid("option", "data.answer.option: the agent knows no such decision")
@@ -115,12 +134,18 @@ function judgeForm(
   if (option !== undefined && options.some(({ id }) => id === option)) return dismissed(option)
   const [only, ...more] = fields
   if (only === undefined || more.length > 0) {
-    return invalid("form", "data.answer.values: this form has several questions; give a value for each of them")
+    return invalid(
+      "form",
+      "data.answer.values: this form has several questions; give a value for each of them",
+    )
   }
   if (option !== undefined) {
     return only.choices.some(({ id }) => id === option)
       ? judgeValues({ [only.id]: option }, request)
-      : invalid("option", `data.answer.option: the choices are ${only.choices.map(({ id }) => id).join(", ")}`)
+      : invalid(
+          "option",
+          `data.answer.option: the choices are ${only.choices.map(({ id }) => id).join(", ")}`,
+        )
   }
   const typed = text?.trim() ?? ""
   const choice = optionNamed(typed, only.choices) ?? optionNamed(typed, options)
@@ -140,7 +165,8 @@ function judgeValues(given: unknown, { fields }: Answerable): Judged {
   const answers: (number | string)[][] = []
   const known = new Set(fields.map(({ id }) => id))
   for (const id of Object.keys(given)) {
-    if (!known.has(id)) return invalid("values", "data.answer.values: has a value for a question the form does not have")
+    if (!known.has(id))
+      return invalid("values", "data.answer.values: has a value for a question the form does not have")
   }
   for (const field of fields) {
     const value: unknown = Object.getOwnPropertyDescriptor(given, field.id)?.value
@@ -150,13 +176,17 @@ function judgeValues(given: unknown, { fields }: Answerable): Judged {
       answers.push([])
       continue
     }
-    if (Array.isArray(value) && !field.multi) return invalid("values", `${path}: takes one choice, not a list`)
+    if (Array.isArray(value) && !field.multi)
+      return invalid("values", `${path}: takes one choice, not a list`)
     const chosen = new Map<string, number | string>()
     for (const element of Array.isArray(value) ? value : [value]) {
       const read = elementOf(element, field)
       if (read === undefined) {
         const instead = field.other ? ` or a text of at most ${MAX_TEXT} characters` : ""
-        return invalid("values", `${path}: expected one of ${field.choices.map(({ id }) => id).join(", ")}${instead}`)
+        return invalid(
+          "values",
+          `${path}: expected one of ${field.choices.map(({ id }) => id).join(", ")}${instead}`,
+        )
       }
       chosen.set(String(element), read)
     }
@@ -202,7 +232,13 @@ function fieldsIn(value: unknown): AnswerField[] {
     const name = textOf(id)
     if (name === undefined) return []
     return [
-      { id: name, multi: multi === true, other: other === true, required: required === true, choices: listed(choices) },
+      {
+        id: name,
+        multi: multi === true,
+        other: other === true,
+        required: required === true,
+        choices: listed(choices),
+      },
     ]
   })
 }

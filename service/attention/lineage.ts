@@ -9,7 +9,11 @@ const MAX_DEPTH = 16
 /** Ids from the root to the session itself; only itself where no parent is known. */
 export function lineageOf(session: string, parentOf: (session: string) => string | undefined): string[] {
   const path = [session]
-  for (let parent = parentOf(session); parent !== undefined && path.length < MAX_DEPTH; parent = parentOf(parent)) {
+  for (
+    let parent = parentOf(session);
+    parent !== undefined && path.length < MAX_DEPTH;
+    parent = parentOf(parent)
+  ) {
     if (path.includes(parent)) break
     path.unshift(parent)
   }

@@ -31,7 +31,13 @@ export class Control {
   }
 
   /** Commands taken, and what became of them. */
-  get counts(): { commands: number; repeated: number; accepted: number; rejected: number; unroutable: number } {
+  get counts(): {
+    commands: number
+    repeated: number
+    accepted: number
+    rejected: number
+    unroutable: number
+  } {
     return { commands: this.commands, ...this.decisions.counts }
   }
 

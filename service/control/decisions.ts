@@ -80,7 +80,13 @@ export class Decisions {
   }
 
   /** No, and why. `run`: the open one unless said otherwise, `null` for none. */
-  reject(command: AepEvent, session: string, mark: string, { reason, why, detail }: Refusal, run?: string | null): void {
+  reject(
+    command: AepEvent,
+    session: string,
+    mark: string,
+    { reason, why, detail }: Refusal,
+    run?: string | null,
+  ): void {
     const data = {
       reason,
       ...(why === undefined ? {} : { why }),

@@ -34,14 +34,22 @@ export const ENDED: Readonly<Record<EndedAsk["how"], { why: string; detail: stri
 export function judgeRespond(event: AepEvent, named: NamedAsk, isUnderWay: boolean): RespondVerdict {
   const payload = v.safeParse(payloadSchema, event.data)
   if (!payload.success) {
-    return reject({ reason: "invalid", why: "answer", detail: "data.answer: give an option, a text or values" })
+    return reject({
+      reason: "invalid",
+      why: "answer",
+      detail: "data.answer: give an option, a text or values",
+    })
   }
   if (event.subject === undefined) {
     return reject({ reason: "invalid", why: "subject", detail: "subject: give the id of the request" })
   }
   switch (named.kind) {
     case "unknown":
-      return reject({ reason: "invalid", why: "subject", detail: "subject: the session made no such request" })
+      return reject({
+        reason: "invalid",
+        why: "subject",
+        detail: "subject: the session made no such request",
+      })
     case "ended":
       return reject({ reason: "refused", ...ENDED[named.how] })
     case "open":
@@ -62,7 +70,11 @@ export function judgeRespond(event: AepEvent, named: NamedAsk, isUnderWay: boole
     return reject({ reason: "invalid", why: judged.why, detail: judged.detail })
   }
   if (isUnderWay) {
-    return reject({ reason: "busy", why: "underway", detail: "subject: another answer is on its way to the agent" })
+    return reject({
+      reason: "busy",
+      why: "underway",
+      detail: "subject: another answer is on its way to the agent",
+    })
   }
   const applied = { answer: judged.answer, by: identifierOf(event.agent) }
   return { kind: "dispatch", ask, deed: judged.deed, applied, expiresAt: state.expiresAt }

@@ -4,14 +4,14 @@
  * the acknowledgement, so that no reader and no save ever sees half of it.
  */
 import type { DeliveryStatus, Moment, MomentAck, Rejection } from "../../shared/moments.ts"
+import { Deadlines } from "../attention/deadlines.ts"
 import { sessionOf } from "../map/moment.ts"
 import { profileOf } from "../map/profile.ts"
-import { onDeadline, voidAsks } from "../session/settle.ts"
-import { Deadlines } from "../attention/deadlines.ts"
 import { closeOpen, endSession, ensureStarted, isBeginning } from "../session/lifecycle.ts"
 import { applyMoment } from "../session/rules.ts"
 import { onVerdictDue, VERDICT_DELAY_MS } from "../session/runs.ts"
 import type { Scene } from "../session/scene.ts"
+import { onDeadline, voidAsks } from "../session/settle.ts"
 import { isOpen, type SessionState } from "../session/state.ts"
 import { type Claims, NO_CLAIMS } from "./claims.ts"
 import { droppedDraft, totalOf } from "./dropped.ts"

@@ -7,7 +7,7 @@
  * what it takes along (surface.md §6): a person must know before the answer, not after. A question can be dismissed, which the
  * pins have no option for.
  */
-import { askDraft, type Ask, type Question, questionDraft } from "./attention.ts"
+import { type Ask, askDraft, type Question, questionDraft } from "./attention.ts"
 import type { Draft } from "./draft.ts"
 import { type Json, listOf, objectOf, textOf } from "./members.ts"
 import type { AskOption, Profile } from "./profile.ts"
@@ -81,7 +81,8 @@ function labelled(value: Json, way: Way): (option: AskOption) => AskOption {
     if (id === "always" && patterns.length > 0) {
       return { id, label: `${label} until the agent restarts: ${shortened(patterns.join(", "))}` }
     }
-    if (id === "reject" && way === "reply") return { id, label: `${label}, and all other asks of this session` }
+    if (id === "reject" && way === "reply")
+      return { id, label: `${label}, and all other asks of this session` }
     return { id, label }
   }
 }
@@ -106,6 +107,8 @@ function contextOf(ask: Ask, value: Json, { tool, cut }: Circumstances): Json {
 }
 
 function texts(name: string, value: unknown): Json {
-  const list = (typeof value === "string" ? [value] : listOf(value)).filter((text) => textOf(text) !== undefined)
+  const list = (typeof value === "string" ? [value] : listOf(value)).filter(
+    (text) => textOf(text) !== undefined,
+  )
   return list.length === 0 ? {} : { [name]: list }
 }

@@ -57,7 +57,8 @@ export function onQuestion(scene: Scene, value: Json): void {
 export function onParent(scene: Scene, info: Json): void {
   const parent = idOf(info.parentID)
   const { state, profile } = scene
-  if (parent === undefined || state.parent !== undefined || state.ended || state.startedAt === undefined) return
+  if (parent === undefined || state.parent !== undefined || state.ended || state.startedAt === undefined)
+    return
   scene.emit(
     { type: `x.${profile.namespace}.session.linked`, data: { parent: { session: parent } } },
     { marks: placeOf([parent, state.session]) },

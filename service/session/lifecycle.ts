@@ -6,9 +6,9 @@
 import type { Moment } from "../../shared/moments.ts"
 import { startedDraft } from "../map/bus.ts"
 import { type Json, numberOf, objectOf } from "../map/members.ts"
-import { voidAsks } from "./settle.ts"
 import { settleRun } from "./runs.ts"
 import type { Scene } from "./scene.ts"
+import { voidAsks } from "./settle.ts"
 import { abortTools } from "./tools.ts"
 import type { JudgedOn } from "./verdict.ts"
 

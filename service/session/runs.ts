@@ -6,8 +6,8 @@
  */
 import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
-import { voidAsks } from "./settle.ts"
 import type { Scene } from "./scene.ts"
+import { voidAsks } from "./settle.ts"
 import { rememberMember } from "./state.ts"
 import { abortTools } from "./tools.ts"
 import { type JudgedOn, judgeRun, lastAnswer } from "./verdict.ts"

@@ -9,9 +9,9 @@ import { identifierOf, idOf } from "../map/identifier.ts"
 import { type Json, objectOf, textOf } from "../map/members.ts"
 import { mapMoment, toolCompleted, toolNameOf, toolRef } from "../map/moment.ts"
 import { stopOf } from "../map/profile.ts"
-import { closeAsksOfCall } from "./settle.ts"
 import { startChild, stopChild } from "./delegation.ts"
 import type { Scene } from "./scene.ts"
+import { closeAsksOfCall } from "./settle.ts"
 import { type OpenTool, remember } from "./state.ts"
 
 /** The hook before a call. A call id met again while open is the same call. */
