@@ -25,6 +25,8 @@ export interface EndpointParts {
   take: (command: Message) => void
   /** See `OwnSessions`. */
   isLogged: (session: string) => boolean
+  /** See `SocketParts`. */
+  onAnswerable: (can: boolean) => void
   /** Told of a fault in a reader's binding. */
   onFault: (error: unknown) => void
 }
@@ -91,6 +93,7 @@ export function createEndpoint(parts: EndpointParts): Endpoint {
     limits: { ...reading, maxSubscriptions: MAX_SUBSCRIPTIONS },
     maxFrameBytes: parts.maxFrameBytes,
     maxSockets: MAX_READERS,
+    onAnswerable: parts.onAnswerable,
   })
   return {
     hub,

@@ -92,6 +92,7 @@ function start(config: Config): void {
     history: readHistory(ledger.path(""), history),
     take: (command) => control.take(command),
     isLogged: (session) => agents.some((agent) => ledger.knows({ agent, session })),
+    onAnswerable: (can) => downlink.setAnswerable(can),
     onFault: (error) => complain(`a reader could not be served: ${errorName(error)}`),
   })
   const { hub, own } = endpoint
@@ -197,8 +198,8 @@ function start(config: Config): void {
     downlink: {
       credential: Buffer.from(secrets.doorCredential),
       renew: (instance) => intake.renew(instance),
-      poll: (instance, nonce, signal) => downlink.poll(instance, nonce, signal),
-      isAnswerable: () => endpoint.sockets.canAnswer(),
+      poll: (...poll) => downlink.poll(...poll),
+      isAnswerable: () => downlink.isAnswerable,
     },
     health: {
       token: Buffer.from(secrets.token),

@@ -32,7 +32,7 @@ interface Waiting {
 
 interface Line {
   waiting: Map<string, Waiting>
-  poll?: { nonce: string; end: (messages: DownMessage[]) => void }
+  poll?: { nonce: string; believesAnswerable: boolean | undefined; end: (messages: DownMessage[]) => void }
   /** When the last poll ended. */
   leftAt?: number
 }
@@ -41,17 +41,37 @@ interface Line {
 export class Downlink {
   private readonly lines = new Map<string, Line>()
   private closed = false
+  private answerable = false
 
   constructor(private readonly parts: DownlinkParts) {}
 
+  /** Whether somebody could answer asks now. */
+  get isAnswerable(): boolean {
+    return this.answerable
+  }
+
+  /** Somebody who could answer is there now, or nobody any more: polls of instances that believe otherwise end. */
+  setAnswerable(answerable: boolean): void {
+    this.answerable = answerable
+    for (const { poll } of this.lines.values()) {
+      if (poll?.believesAnswerable === !answerable) poll.end([])
+    }
+  }
+
   /** One poll: resolves as soon as there is something, with nothing after `POLL_MS`, when a younger poll takes its place,
-   *  or when its `signal` says that nobody waits for it. */
-  poll(instance: string, nonce: string, signal: AbortSignal): Promise<DownMessage[]> {
+   *  when its `signal` says that nobody waits for it, or when its instance believes of `isAnswerable` what is not so. */
+  poll(
+    instance: string,
+    nonce: string,
+    signal: AbortSignal,
+    believesAnswerable?: boolean,
+  ): Promise<DownMessage[]> {
     const line: Line = this.lines.get(instance) ?? { waiting: new Map() }
     this.lines.set(instance, line)
     line.poll?.end([])
     const due = this.due(instance, line, nonce)
-    if (due.length > 0 || this.closed || signal.aborted) {
+    const isMistaken = believesAnswerable === !this.answerable
+    if (due.length > 0 || this.closed || signal.aborted || isMistaken) {
       line.leftAt = this.parts.now()
       return Promise.resolve(due)
     }
@@ -67,7 +87,7 @@ export class Downlink {
       const gone = (): void => end([])
       const timer = this.parts.timers.set(gone, POLL_MS)
       signal.addEventListener("abort", gone, { once: true })
-      line.poll = { nonce, end }
+      line.poll = { nonce, believesAnswerable, end }
     })
   }
 

@@ -1,6 +1,7 @@
 /**
- * `GET /opencode/instances/:id/down?nonce=`: the plugin's long poll. Answers with what was decided for it, each decision
- * proven for this very poll, or with nothing after a while; and renews the instance's lease.
+ * `GET /opencode/instances/:id/down?nonce=[&answerable=]`: the plugin's long poll. Answers with what was decided for it, each decision
+ * proven for this very poll, or with nothing after a while; at once where it is believed to be `answerable` (`true`, `false`) and is
+ * not, or the other way round; and renews the instance's lease.
  */
 import type { DownAnswer, DownMessage } from "../../shared/moments.ts"
 import { DOOR_REMEDY, judgeBearer, refuse } from "./guard.ts"
@@ -13,7 +14,12 @@ export interface DownlinkDoor {
   credential: Buffer
   /** Renews the lease; false when nobody knows the instance: its next batch introduces it. */
   renew: (instance: string) => boolean
-  poll: (instance: string, nonce: string, signal: AbortSignal) => Promise<DownMessage[]>
+  poll: (
+    instance: string,
+    nonce: string,
+    signal: AbortSignal,
+    believesAnswerable: boolean | undefined,
+  ) => Promise<DownMessage[]>
   /** Whether somebody could answer asks now. */
   isAnswerable: () => boolean
 }
@@ -29,7 +35,9 @@ export async function downlinkDoor(
 ): Promise<Response> {
   const refusal = judgeBearer(request.headers, door.credential, DOOR_REMEDY)
   if (refusal !== undefined) return refuse(refusal)
-  const nonce = new URL(request.url).searchParams.get("nonce") ?? ""
+  const { searchParams } = new URL(request.url)
+  const nonce = searchParams.get("nonce") ?? ""
+  const believed = searchParams.get("answerable")
   if (!INSTANCE_ID.test(instance) || !NONCE.test(nonce)) {
     return refuse({
       status: 400,
@@ -45,7 +53,8 @@ export async function downlinkDoor(
     })
   }
   server?.timeout(request, 0)
-  const messages = await door.poll(instance, nonce, request.signal)
+  const believes = believed === null ? undefined : believed === "true"
+  const messages = await door.poll(instance, nonce, request.signal, believes)
   return Response.json({ messages, answerable: door.isAnswerable() } satisfies DownAnswer, {
     headers: { "cache-control": "no-store" },
   })

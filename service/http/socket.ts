@@ -17,6 +17,8 @@ export interface SocketParts extends Omit<PeerContext, "access"> {
   maxFrameBytes: number
   /** Most connections at once. */
   maxSockets: number
+  /** Told whether somebody is connected who sees what is asked and may answer it, whenever that changes. */
+  onAnswerable: (can: boolean) => void
 }
 
 /** The door with its open sockets. */
@@ -32,8 +34,6 @@ export interface SocketDoor {
   /** Ends all connections with the reason, and refuses new ones. May be called twice. */
   closeAll: (reason: string) => void
   readonly size: number
-  /** Whether somebody is connected who sees what is asked and may answer it. */
-  canAnswer: () => boolean
 }
 
 /** The runtime's own bound, well above what a queue hands it before the reader takes some. */
@@ -42,7 +42,15 @@ const BACKPRESSURE_LIMIT = 64 * 1024 * 1024
 /** Makes the door. */
 export function createSocketDoor(parts: SocketParts): SocketDoor {
   const peers = new Set<Peer>()
+  /** Those who see what is asked and may answer it. */
+  const answerers = new Set<Peer>()
   let isClosed = false
+  const look = (peer: Peer, can: boolean): void => {
+    if (answerers.has(peer) === can) return
+    if (can) answerers.add(peer)
+    else answerers.delete(peer)
+    if (answerers.size === (can ? 1 : 0)) parts.onAnswerable(can)
+  }
   return {
     upgrade: (request, server, access) => {
       if (isClosed || peers.size >= parts.maxSockets) {
@@ -83,12 +91,18 @@ export function createSocketDoor(parts: SocketParts): SocketDoor {
         socket.data.peer = peer
         peers.add(peer)
       },
-      message: (socket, data) => socket.data.peer?.message(data),
+      message: (socket, data) => {
+        const { peer } = socket.data
+        if (peer === undefined) return
+        peer.message(data)
+        look(peer, peers.has(peer) && peer.canAnswer)
+      },
       drain: (socket) => socket.data.peer?.drained(),
       close: (socket) => {
         const { peer } = socket.data
         if (peer === undefined) return
         peers.delete(peer)
+        look(peer, false)
         peer.closed()
       },
     },
@@ -96,7 +110,6 @@ export function createSocketDoor(parts: SocketParts): SocketDoor {
       isClosed = true
       for (const peer of [...peers]) peer.end(reason)
     },
-    canAnswer: () => [...peers].some((peer) => peer.canAnswer),
     get size() {
       return peers.size
     },

@@ -36,8 +36,8 @@ beforeEach(() => {
         renewed.push(instance)
         return instance === "i-1"
       },
-      poll: (instance, nonce, signal) => downlink.poll(instance, nonce, signal),
-      isAnswerable: () => false,
+      poll: (...poll) => downlink.poll(...poll),
+      isAnswerable: () => downlink.isAnswerable,
     },
     health: { token: Buffer.from("token"), health: () => ({ ok: true, relay: true, counts: {} }) },
     onFault: () => undefined,
@@ -67,6 +67,21 @@ describe("a poll", () => {
     expect(message?.proof).toBe(createHmac("sha256", PROOF_KEY).update(signed).digest("hex"))
     expect(JSON.parse(message?.decision ?? "")).toEqual({ kind: "cancel", session: "s", run: "r" })
     expect(renewed).toEqual(["i-1"])
+  })
+
+  test("ends at once when its plugin believes of answerers what is not so, and as soon as that changes", async () => {
+    const polling = (answerable: boolean) => poll("i-1", `${NONCE}&answerable=${answerable}`)
+    const bodyOf = async (answer: Response | Promise<Response>) => (await answer).json()
+    expect(await bodyOf(polling(true))).toEqual({ messages: [], answerable: false })
+    const waiting = polling(false)
+    await Promise.resolve()
+    downlink.setAnswerable(true)
+    expect(await bodyOf(waiting)).toEqual({ messages: [], answerable: true })
+    const content = polling(true)
+    await Promise.resolve()
+    downlink.setAnswerable(true)
+    downlink.push("i-1", "R1", { kind: "cancel", session: "s", run: "r" }, Number.POSITIVE_INFINITY)
+    expect(await bodyOf(content)).toMatchObject({ messages: [{ request: "R1" }], answerable: true })
   })
 
   test("of an instance that has not spoken yet is told to do so", async () => {

@@ -33,6 +33,8 @@ export class SocketHouse {
   readonly roster = new Roster()
   readonly door: SocketDoor
   readonly faults: string[] = []
+  /** What was told of answerers, in order. */
+  readonly answerable: boolean[] = []
   /** The address of the HTTP doors. */
   readonly base: string
   private readonly listening: Extract<Listening, { kind: "listening" }>
@@ -57,6 +59,7 @@ export class SocketHouse {
       limits: { ...reading, maxSubscriptions: 100 },
       maxFrameBytes: MAX_FRAME,
       maxSockets,
+      onAnswerable: (can) => this.answerable.push(can),
     })
     const app = createApp({
       policy: { hosts: ownHosts("127.0.0.1", port, []), origins: new Set() },

@@ -92,6 +92,38 @@ describe("hello", () => {
   })
 })
 
+describe("somebody who could answer", () => {
+  test("is there from the first subscription that sees requests to the end of the last such connection", async () => {
+    const told = house.answerable
+    told.length = 0
+    const blind = await Client.greeted(house.url(), HELLO)
+    blind.send({ type: "subscribe", id: "a", filter: { type: "run.*" } })
+    await blind.settled()
+    expect(told).toEqual([])
+    const seeing = [await Client.greeted(house.url(), HELLO), await Client.greeted(house.url(), HELLO)]
+    for (const client of seeing) {
+      client.send({ type: "subscribe", id: "a", filter: { type: "attention.*" } })
+      await client.settled()
+    }
+    expect(told).toEqual([true])
+    await seeing[0]?.close()
+    seeing[1]?.send({ type: "unsubscribe", id: "a" })
+    await seeing[1]?.settled()
+    await until(() => told.length > 1)
+    expect(told).toEqual([true, false])
+    await Promise.all([blind.close(), seeing[1]?.close()])
+  })
+
+  test("is nobody without the token", async () => {
+    watchOnly.answerable.length = 0
+    const client = await Client.greeted(watchOnly.url(""), HELLO)
+    client.send({ type: "subscribe", id: "a" })
+    await client.settled()
+    expect(watchOnly.answerable).toEqual([])
+    await client.close()
+  })
+})
+
 describe("subscribe", () => {
   const many = Array.from({ length: 1024 }, (_, seq) => ({
     session: `${"s".repeat(40)}${seq}`,
