@@ -21,8 +21,9 @@ const BANNER = `/**
  * opencode-aep ${manifest.version}: the drop-in plugin for OpenCode 1.x and Kilo.
  *
  * Copy this one file into a \`plugin/\` folder of the agent. It forwards what the agent does to the opencode-aep
- * service on this machine, and stops a run when the service proves that you said so. It never makes the agent wait and
- * prints nothing.
+ * service on this machine, and answers a prompt or stops a run when the service proves that you said so. It prints nothing
+ * and never makes the agent wait, but for one case: where OpenCode 1.0 asks for a permission and somebody is connected who
+ * can answer, it waits for them.
  *
  * Generated; do not edit. Sources, with all comments: plugin/src. Made by: ${BUILD_COMMAND}
  * Licence: ${manifest.license}
@@ -32,7 +33,8 @@ const BANNER = `/**
 /** Names of the language and the web that the drop-in may use beside its own. */
 const GLOBALS = new Set([
   ...["globalThis", "undefined", "Object", "Array", "Number", "Map", "Set", "WeakMap", "Symbol", "Promise"],
-  ...["Math", "Date", "JSON", "Reflect", "Uint8Array", "ArrayBuffer", "RangeError", "encodeURIComponent"],
+  ...["Math", "Date", "JSON", "Reflect", "Uint8Array", "ArrayBuffer", "RangeError", "Error"],
+  ...["TypeError", "encodeURIComponent"],
   ...[
     "fetch",
     "AbortController",

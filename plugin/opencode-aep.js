@@ -2,8 +2,9 @@
  * opencode-aep 0.1.0: the drop-in plugin for OpenCode 1.x and Kilo.
  *
  * Copy this one file into a `plugin/` folder of the agent. It forwards what the agent does to the opencode-aep
- * service on this machine, and stops a run when the service proves that you said so. It never makes the agent wait and
- * prints nothing.
+ * service on this machine, and answers a prompt or stops a run when the service proves that you said so. It prints nothing
+ * and never makes the agent wait, but for one case: where OpenCode 1.0 asks for a permission and somebody is connected who
+ * can answer, it waits for them.
  *
  * Generated; do not edit. Sources, with all comments: plugin/src. Made by: bun plugin/build.ts
  * Licence: Apache-2.0
@@ -34,10 +35,12 @@ function readExplicit(options, host) {
   const { env } = host;
   const url = filled(given.url) ?? filled(env.AEP_OPENCODE_URL);
   const key = filled(given.key) ?? filled(env.AEP_OPENCODE_KEY);
+  const hold = filled(given.hold) ?? filled(env.AEP_OPENCODE_HOLD);
   const home = filled(given.home) ?? filled(env.AEP_HOME) ?? defaultHome(env);
   return {
     off: isOn(given.off ?? env.AEP_OPENCODE_OFF),
     stream: isOn(given.stream ?? env.AEP_OPENCODE_STREAM),
+    ...hold === "event" ? { noHold: true } : {},
     ...url === undefined ? {} : { url },
     ...key === undefined ? {} : { key },
     ...home === undefined ? {} : { home }
@@ -86,9 +89,238 @@ function isOn(value) {
   return value === true || value === "1";
 }
 
+// plugin/src/memory.ts
+var MOST = 2000;
+function createMemory(stream) {
+  return { stream, status: new Map, prompts: new Map, running: new Map };
+}
+function remember(map, key, value) {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= MOST)
+    return;
+  const oldest = map.keys().next();
+  if (oldest.done !== true)
+    map.delete(oldest.value);
+}
+
+// plugin/src/asks.ts
+var MOST_ASKS = 2000;
+var MOST_TOLD = 4 * 1024 * 1024;
+var DEEPEST = 16;
+var NOTHING = {};
+var DISMISSED = "dismissed";
+function createAsks() {
+  const open = new Map;
+  const parents = new Map;
+  let kept = 0;
+  const close = (ask) => {
+    if (open.get(ask.id) !== ask)
+      return;
+    open.delete(ask.id);
+    kept -= ask.told?.length ?? 0;
+  };
+  const annul = (ask) => {
+    close(ask);
+    ask.onVoid?.();
+  };
+  const isBelow = (session, above) => {
+    let at = session;
+    for (let depth = 0;at !== undefined && at !== "" && depth < DEEPEST; depth += 1) {
+      if (at === above)
+        return true;
+      at = parents.get(at);
+    }
+    return false;
+  };
+  const annulBelow = (session) => {
+    if (typeof session !== "string")
+      return NOTHING;
+    for (const ask of [...open.values()])
+      if (isBelow(ask.session, session))
+        annul(ask);
+    return NOTHING;
+  };
+  const annulCall = ({ type, callID, sessionID, state }) => {
+    const { status } = asFields(state);
+    if (type !== "tool" || status !== "completed" && status !== "error")
+      return NOTHING;
+    for (const ask of [...open.values()]) {
+      if (ask.call !== undefined && ask.call === callID && ask.session === sessionID)
+        annul(ask);
+    }
+    return NOTHING;
+  };
+  const begin = (properties, family) => {
+    const { id, sessionID, callID, tool, questions } = properties;
+    const [askId, session] = [asText(id), asText(sessionID)];
+    if (askId === undefined || session === undefined)
+      return;
+    if (open.has(askId) || open.size >= MOST_ASKS)
+      return;
+    const ask = {
+      id: askId,
+      session,
+      call: asText(callID) ?? asText(asFields(tool).callID),
+      family,
+      labels: family === "question" ? labelsIn(questions) : []
+    };
+    open.set(askId, ask);
+    return ask;
+  };
+  const settle = (id, says) => {
+    const ask = open.get(asText(id) ?? "");
+    if (ask === undefined)
+      return NOTHING;
+    close(ask);
+    const { delivering } = ask;
+    return delivering?.says === says ? { by: delivering.by } : NOTHING;
+  };
+  const placing = ({ info }) => {
+    const { id, parentID } = asFields(info);
+    const session = asText(id);
+    if (session !== undefined)
+      remember(parents, session, asText(parentID) ?? "");
+    return NOTHING;
+  };
+  const opening = (family) => (properties) => {
+    const opened = begin(properties, family);
+    return opened === undefined ? NOTHING : { opened };
+  };
+  const replied = ({ requestID, permissionID, reply, response }) => settle(requestID ?? permissionID, `${reply ?? response}`);
+  const answered = ({ requestID, answers }) => settle(requestID, saysAnswers(answers));
+  const dismissed = ({ requestID }) => settle(requestID, DISMISSED);
+  const beginnings = new Map([
+    ["permission.asked", opening("reply")],
+    ["permission.v2.asked", opening("reply")],
+    ["permission.updated", opening("legacy")],
+    ["question.asked", opening("question")],
+    ["question.v2.asked", opening("question")],
+    ["session.created", placing],
+    ["session.updated", placing]
+  ]);
+  const ends = new Map([
+    ["permission.replied", replied],
+    ["permission.v2.replied", replied],
+    ["question.replied", answered],
+    ["question.v2.replied", answered],
+    ["question.rejected", dismissed],
+    ["question.v2.rejected", dismissed],
+    ["session.idle", ({ sessionID }) => annulBelow(sessionID)],
+    ["session.deleted", ({ sessionID, info }) => annulBelow(asFields(info).id ?? sessionID)],
+    ["session.error", ({ sessionID, error }) => isAbort(error) ? annulBelow(sessionID) : NOTHING],
+    ["message.part.updated", ({ part }) => annulCall(asFields(part))]
+  ]);
+  return {
+    see(event) {
+      const read = beginnings.get(event.type) ?? (open.size === 0 ? undefined : ends.get(event.type));
+      return read?.(asFields(event.properties)) ?? NOTHING;
+    },
+    hook: (permission) => begin(permission, "hook"),
+    find(session, id) {
+      const ask = open.get(id);
+      return ask?.session === session ? ask : undefined;
+    },
+    close,
+    keep(ask, told) {
+      if (open.get(ask.id) !== ask || kept + told.length > MOST_TOLD)
+        return;
+      kept += told.length - (ask.told?.length ?? 0);
+      ask.told = told;
+    },
+    isPlaced: (session) => parents.has(session),
+    voidAll() {
+      for (const ask of [...open.values()])
+        annul(ask);
+    },
+    get all() {
+      return open.values();
+    }
+  };
+}
+function isAbort(error) {
+  return asFields(error).name === "MessageAbortedError";
+}
+function saysAnswers(answers) {
+  return `answers ${JSON.stringify(answers)}`;
+}
+function labelsIn(questions) {
+  if (!Array.isArray(questions))
+    return [];
+  return questions.map((question) => {
+    const { options } = asFields(question);
+    return Array.isArray(options) ? options.map((option) => asText(asFields(option).label) ?? "") : [];
+  });
+}
+
+// plugin/src/answering.ts
+function createAnswering({ asks, client, holdOf }) {
+  return async (decision) => {
+    const ask = asks.find(decision.session, decision.ask);
+    if (ask === undefined)
+      return "stale";
+    const { family } = ask;
+    switch (decision.kind) {
+      case "pending":
+        return holdOf(ask)?.extend(decision.ms) === true ? "done" : "stale";
+      case "lapse":
+        return holdOf(ask)?.release() === true ? "done" : "stale";
+      case "hook":
+        return holdOf(ask)?.decide(decision.status) === true ? "done" : "stale";
+      case "reply":
+        if (family !== "reply" && family !== "legacy")
+          return "stale";
+        return deliver(ask, decision, decision.reply, () => reply(client, ask, decision));
+      case "answers": {
+        if (family !== "question")
+          return "stale";
+        const answers = inWords(decision.answers, ask.labels);
+        if (answers === undefined)
+          return "failed";
+        const post = () => client.post("/question/{requestID}/reply", { requestID: ask.id }, { answers });
+        return deliver(ask, decision, saysAnswers(answers), post);
+      }
+      case "dismiss":
+        if (family !== "question")
+          return "stale";
+        return deliver(ask, decision, DISMISSED, () => client.post("/question/{requestID}/reject", { requestID: ask.id }, {}));
+      default:
+        return "failed";
+    }
+  };
+}
+async function deliver(ask, { by }, says, tell) {
+  const delivering = { by, says };
+  ask.delivering = delivering;
+  const called = await tell();
+  if (called === "done" || called === "slow")
+    return "done";
+  if (ask.delivering === delivering)
+    delete ask.delivering;
+  return called;
+}
+function reply(client, ask, { reply, message }) {
+  const { id, session, family } = ask;
+  if (message === undefined || family === "legacy")
+    return client.permission(session, id, reply);
+  return client.post("/permission/{requestID}/reply", { requestID: id }, { reply, message });
+}
+function inWords(answers, labels) {
+  if (answers.length !== labels.length)
+    return;
+  const worded = [];
+  for (const [nth, parts] of answers.entries()) {
+    const words = parts.map((part) => typeof part === "string" ? part : labels[nth]?.[part - 1]);
+    if (!words.every((word) => word !== undefined))
+      return;
+    worded.push(words);
+  }
+  return worded;
+}
+
 // plugin/src/clip.ts
 var MARKER_LENGTH = 48;
-var DEEPEST = 64;
+var DEEPEST2 = 64;
 function clipText(text, max) {
   if (text.length <= max)
     return text;
@@ -105,7 +337,7 @@ function clipStrings(value, max, path, cuts, depth = 0) {
     cuts.push(path);
     return clipText(value, max);
   }
-  if (typeof value !== "object" || value === null || depth > DEEPEST)
+  if (typeof value !== "object" || value === null || depth > DEEPEST2)
     return value;
   if (ArrayBuffer.isView(value)) {
     if (value.byteLength * 4 <= max)
@@ -145,7 +377,7 @@ function clipFields(fields, max, path, cuts, depth) {
 // plugin/src/weight.ts
 var SHORT = 256;
 var MOST_NODES = 20000;
-var DEEPEST2 = 64;
+var DEEPEST3 = 64;
 var SPARSE = { nodes: 400, text: 96, key: 128 };
 function weigh(value) {
   const weight = { units: 0, long: [] };
@@ -165,7 +397,7 @@ function visit(value, weight, nodes, depth) {
     weight.units += 8;
     return nodes - 1;
   }
-  if (depth > DEEPEST2)
+  if (depth > DEEPEST3)
     return 0;
   if (ArrayBuffer.isView(value)) {
     const units = value.byteLength * 4;
@@ -289,21 +521,6 @@ function countBytes(text) {
   return encoder.encode(text).byteLength;
 }
 
-// plugin/src/memory.ts
-var MOST = 2000;
-function createMemory(stream) {
-  return { stream, status: new Map, prompts: new Map, running: new Map };
-}
-function remember(map, key, value) {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MOST)
-    return;
-  const oldest = map.keys().next();
-  if (oldest.done !== true)
-    map.delete(oldest.value);
-}
-
 // plugin/src/timer.ts
 function after(delayMs, run, onFault) {
   const timer = setTimeout(() => {
@@ -323,50 +540,120 @@ function unref(timer) {
     timer.unref();
 }
 
-// plugin/src/deliver.ts
-function createDelivery(parts) {
-  const { client, promptOf, report, drops, callMs } = parts;
-  const known = new Map;
-  const cancel = async ({ session, run }) => {
-    if (promptOf(session) !== run)
-      return "stale";
-    const sessions = asFields(client()).session;
-    if (!isFields(sessions) || typeof sessions.abort !== "function")
-      return "failed";
-    const answer = await bounded(sessions.abort({ path: { id: session } }), callMs);
-    return asFields(answer).error === undefined ? "done" : "failed";
+// plugin/src/client.ts
+function createClient(client, callMs) {
+  const call = async (owner, member, argument) => {
+    const method = isFields(owner) ? owner[member] : undefined;
+    if (typeof method !== "function")
+      throw new TypeError(`the client has no ${member}`);
+    return bounded(method.call(owner, argument), callMs);
   };
-  const carryOut = async (request, decision) => {
-    let status = "failed";
+  const told = async (owner, member, argument) => {
     try {
-      status = await cancel(decision);
-    } catch {}
-    remember(known, request, status);
-    report(request, status);
+      const answer = await call(owner, member, argument);
+      if (answer === SLOW)
+        return "slow";
+      const { error, response } = asFields(answer);
+      if (asFields(response).status === 404)
+        return "gone";
+      return error === undefined ? "done" : "failed";
+    } catch {
+      return "failed";
+    }
   };
-  return ({ request, decision }) => {
-    const before = known.get(request);
-    if (before === "under way")
-      return;
-    if (before !== undefined) {
-      report(request, before);
-      return;
+  return {
+    abort: (session) => told(asFields(client()).session, "abort", { path: { id: session } }),
+    permission: (id, permissionID, response) => told(client(), "postSessionIdPermissionsPermissionId", {
+      path: { id, permissionID },
+      body: { response }
+    }),
+    post: (url, path, body) => told(asFields(client())._client, "post", {
+      url,
+      path,
+      body,
+      headers: { "content-type": "application/json" }
+    }),
+    async session(id) {
+      try {
+        const answer = await call(asFields(client()).session, "get", { path: { id } });
+        const { data } = asFields(answer);
+        return isFields(data) ? data : undefined;
+      } catch {
+        return;
+      }
     }
-    const read = readDecision(decision);
-    if (read === undefined) {
-      drops.count("unproved");
-      return;
-    }
-    remember(known, request, "under way");
-    carryOut(request, read).catch(() => drops.count("fault"));
   };
 }
+var SLOW = Symbol("slow");
+function bounded(work, ms) {
+  return new Promise((resolve, reject) => {
+    const cancel = after(ms, () => resolve(SLOW), () => {
+      return;
+    });
+    Promise.resolve(work).then(resolve, reject).finally(cancel);
+  });
+}
+
+// plugin/src/decision.ts
 function readDecision(text) {
-  const { kind, session, run } = parse(text);
-  const [sessionId, runId] = [asText(session), asText(run)];
-  if (kind !== "cancel" || sessionId === undefined || runId === undefined)
+  const fields = parse(text);
+  const session = asText(fields.session);
+  if (session === undefined)
     return;
-  return { kind, session: sessionId, run: runId };
+  if (fields.kind === "cancel") {
+    const run = asText(fields.run);
+    return run === undefined ? undefined : { kind: "cancel", session, run };
+  }
+  const ask = asText(fields.ask);
+  return ask === undefined ? undefined : readAbout(fields, { session, ask });
+}
+function readAbout(fields, about) {
+  const { kind, ms } = fields;
+  if (kind === "lapse")
+    return { kind, ...about };
+  if (kind === "pending")
+    return typeof ms === "number" && ms >= 0 ? { kind, ...about, ms } : undefined;
+  const by = readTag(fields.by);
+  if (by === undefined)
+    return;
+  switch (kind) {
+    case "reply": {
+      const { reply } = fields;
+      if (reply !== "once" && reply !== "always" && reply !== "reject")
+        return;
+      const message = asText(fields.message);
+      return { kind, ...about, reply, ...message === undefined ? {} : { message }, by };
+    }
+    case "answers": {
+      const answers = readAnswers(fields.answers);
+      return answers === undefined ? undefined : { kind, ...about, answers, by };
+    }
+    case "dismiss":
+      return { kind, ...about, by };
+    case "hook": {
+      const { status } = fields;
+      return status === "allow" || status === "deny" ? { kind, ...about, status, by } : undefined;
+    }
+    default:
+      return;
+  }
+}
+function readAnswers(value) {
+  if (!Array.isArray(value))
+    return;
+  const answers = [];
+  for (const parts of value) {
+    if (!Array.isArray(parts))
+      return;
+    if (!parts.every((part) => typeof part === "string" || Number.isInteger(part)))
+      return;
+    answers.push(parts);
+  }
+  return answers;
+}
+function readTag(value) {
+  const { command, mark } = asFields(value);
+  return typeof command === "string" && typeof mark === "string" ? { command, mark } : undefined;
 }
 function parse(text) {
   try {
@@ -375,13 +662,45 @@ function parse(text) {
     return {};
   }
 }
-function bounded(work, ms) {
-  return new Promise((resolve, reject) => {
-    const cancel = after(ms, () => reject(new RangeError("the client took too long")), () => {
+
+// plugin/src/deliver.ts
+function createDelivery(parts) {
+  const { client, promptOf, answer, report, drops } = parts;
+  const known = new Map;
+  const carryOut = async (decision) => {
+    if (decision.kind !== "cancel")
+      return answer(decision);
+    if (promptOf(decision.session) !== decision.run)
+      return "stale";
+    return await client.abort(decision.session) === "done" ? "done" : "failed";
+  };
+  const take = async (request, decision) => {
+    let status = "failed";
+    try {
+      status = await carryOut(decision);
+    } catch {
+      drops.count("fault");
+    }
+    const outcome = { request, status, decision };
+    remember(known, request, outcome);
+    report(outcome);
+  };
+  return ({ request, decision }) => {
+    const before = known.get(request);
+    if (before === "under way")
       return;
-    });
-    Promise.resolve(work).then(resolve, reject).finally(cancel);
-  });
+    if (before !== undefined) {
+      report(before);
+      return;
+    }
+    const read = readDecision(decision);
+    if (read === undefined) {
+      drops.count("unproved");
+      return;
+    }
+    remember(known, request, "under way");
+    take(request, read).catch(() => drops.count("fault"));
+  };
 }
 
 // plugin/src/breaker.ts
@@ -416,12 +735,13 @@ function createBreaker(firstMs, mostMs, random) {
 
 // plugin/src/downlink.ts
 function createDownlink(parts) {
-  const { link, drops, pace, instance, deliver, now, random } = parts;
+  const { link, drops, pace, instance, deliver, onUnknown, now, random } = parts;
   const breaker = createBreaker(pace.pollBackoffMs, pace.backoffMostMs, random);
   let running = false;
   let closed = false;
   let wake;
   let failed = false;
+  let answerable = false;
   const fault = () => drops.count("fault");
   const rest = (ms) => new Promise((resolve) => {
     const cancel = after(ms, resolve, fault);
@@ -433,20 +753,25 @@ function createDownlink(parts) {
   async function run() {
     while (!closed) {
       const began = now();
-      let polled = await link.poll(instance);
+      let polled = await link.poll(instance, answerable);
       if (polled.kind === "unauthorized" && !closed) {
         link.forget();
-        polled = await link.poll(instance);
+        polled = await link.poll(instance, answerable);
       }
       if (closed)
         return;
       if (polled.kind !== "answered") {
         failed = true;
-        link.forget();
+        answerable = false;
+        if (polled.kind === "unknown")
+          onUnknown();
+        else
+          link.forget();
         await rest(breaker.fail(polled.kind === "absent"));
         continue;
       }
       failed = false;
+      answerable = polled.answerable;
       breaker.succeed();
       for (let count = 0;count < polled.unproved; count += 1)
         drops.count("unproved");
@@ -457,6 +782,9 @@ function createDownlink(parts) {
     }
   }
   return {
+    get answerable() {
+      return answerable;
+    },
     start() {
       if (failed)
         wake?.();
@@ -467,6 +795,7 @@ function createDownlink(parts) {
     },
     close() {
       closed = true;
+      answerable = false;
       link.hangUp();
       wake?.();
     }
@@ -497,6 +826,52 @@ function createDrops() {
       }
     }
   };
+}
+
+// plugin/src/hold.ts
+var MOST_MS = 24 * 60 * 60 * 1000;
+var STOPPED = "The session was stopped while this permission was asked for.";
+function createHold({ output, holdMs, graceMs, onOver, onFault }) {
+  const { promise: over, resolve, reject } = Promise.withResolvers();
+  over.catch(() => {
+    return;
+  });
+  let isOver = false;
+  const finish = (settle) => {
+    if (isOver)
+      return false;
+    isOver = true;
+    cancel();
+    onOver();
+    settle();
+    return true;
+  };
+  const release = () => finish(resolve);
+  let cancel = after(holdMs, release, onFault);
+  return {
+    over,
+    release,
+    decide(status) {
+      return isFields(output) && finish(() => settleOn(output, status, resolve));
+    },
+    extend(ms) {
+      if (isOver)
+        return false;
+      cancel();
+      cancel = after(Math.min(Math.max(0, ms), MOST_MS) + graceMs, release, onFault);
+      return true;
+    },
+    annul() {
+      finish(() => reject(new Error(STOPPED)));
+    }
+  };
+}
+function settleOn(output, status, resolve) {
+  try {
+    output.status = status;
+  } finally {
+    resolve();
+  }
 }
 
 // plugin/src/host.ts
@@ -530,7 +905,8 @@ function createInstance(context, host) {
     ...worktree === undefined ? {} : { worktree },
     ...version === undefined ? {} : { version },
     mode: modeOf(host.argv),
-    plugin: VERSION
+    plugin: VERSION,
+    ...isFields(asFields(context).client) ? { answers: true } : {}
   };
 }
 function modeOf(argv) {
@@ -545,6 +921,22 @@ function versionIn(event) {
   if (created.type !== "session.created")
     return;
   return asText(asFields(asFields(created.properties).info).version)?.slice(0, MOST_VERSION);
+}
+
+// plugin/src/kin.ts
+function createKin({ client, isPlaced, tell, drops }) {
+  const asked = new Map;
+  return (session) => {
+    if (isPlaced(session) || asked.has(session))
+      return;
+    remember(asked, session, true);
+    const look = async () => {
+      const info = await client.session(session);
+      if (info?.id === session && !isPlaced(session))
+        tell({ sessionID: session, info });
+    };
+    look().catch(() => drops.count("fault"));
+  };
 }
 
 // plugin/src/credential.ts
@@ -618,9 +1010,10 @@ async function readText(answer) {
 
 // plugin/src/poll.ts
 var MOST_MESSAGES = 1000;
-async function pollDown(target, credential, instance, nonce, signal) {
+async function pollDown(target, credential, { instance, nonce, answerable, signal }) {
+  const query = `nonce=${nonce}&answerable=${answerable}`;
   try {
-    const answer = await fetch(`${target.url}/opencode/instances/${instance}/down?nonce=${nonce}`, {
+    const answer = await fetch(`${target.url}/opencode/instances/${instance}/down?${query}`, {
       headers: { authorization: `Bearer ${credential}` },
       redirect: "error",
       signal,
@@ -629,13 +1022,15 @@ async function pollDown(target, credential, instance, nonce, signal) {
     if (answer.ok)
       return read(JSON.parse(await readText(answer)));
     await answer.body?.cancel();
+    if (answer.status === 404)
+      return { kind: "unknown" };
     return { kind: answer.status === 401 ? "unauthorized" : "failed" };
   } catch {
     return { kind: "failed" };
   }
 }
 function read(parsed) {
-  const { messages } = asFields(parsed);
+  const { messages, answerable } = asFields(parsed);
   if (!Array.isArray(messages) || messages.length > MOST_MESSAGES)
     return { kind: "failed" };
   const sound = [];
@@ -649,7 +1044,7 @@ function read(parsed) {
     if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(request))
       sound.push({ request, decision, proof });
   }
-  return { kind: "answered", messages: sound };
+  return { kind: "answered", messages: sound, answerable: answerable === true };
 }
 
 // plugin/src/post.ts
@@ -712,7 +1107,7 @@ function createLink(explicit, requestMs, pollMs) {
       sending = bounded2(requestMs);
       return postMoments(found.target, found.credential, body, sending.signal);
     },
-    async poll(instance) {
+    async poll(instance, answerable) {
       const found = await known();
       if (found === undefined)
         return { kind: "absent" };
@@ -720,8 +1115,12 @@ function createLink(explicit, requestMs, pollMs) {
         return { kind: "failed" };
       polling = bounded2(pollMs);
       const nonce = crypto.randomUUID();
-      const polled = await pollDown(found.target, found.credential, instance, nonce, polling.signal);
-      return polled.kind === "answered" ? prove(polled.messages, found.proof, nonce, instance) : polled;
+      const poll = { instance, nonce, answerable, signal: polling.signal };
+      const polled = await pollDown(found.target, found.credential, poll);
+      if (polled.kind !== "answered")
+        return polled;
+      const messages = await prove(polled.messages, found.proof, nonce, instance);
+      return { ...polled, messages, unproved: polled.messages.length - messages.length };
     },
     forget() {
       way = undefined;
@@ -745,7 +1144,7 @@ async function prove(messages, key, nonce, instance) {
     if (await isProven(key, proof, [nonce, instance, request, decision]))
       proven.push(message);
   }
-  return { kind: "answered", messages: proven, unproved: messages.length - proven.length };
+  return proven;
 }
 function bounded2(ms) {
   const controller = new AbortController;
@@ -1077,6 +1476,7 @@ function createUplink(parts) {
   let retry;
   let heartbeat;
   let owed = false;
+  let wasAway = false;
   let told;
   let closing = false;
   let batchItems = pace.batchItems;
@@ -1140,6 +1540,8 @@ function createUplink(parts) {
       queue.acknowledge(Math.min(next, last.n + 1));
     drops.acknowledge(told);
     told = undefined;
+    const again = wasAway || breaker.failures > 0;
+    wasAway = false;
     breaker.succeed();
     batchItems = Math.min(pace.batchItems, batchItems * 2);
     strikes = 0;
@@ -1149,7 +1551,7 @@ function createUplink(parts) {
       heartbeat = after(pace.heartbeatMs, beat, fault);
     onProgress?.();
     if (!closing)
-      parts.onAccepted?.();
+      parts.onAccepted?.(again);
     return true;
   }
   function split(items) {
@@ -1184,6 +1586,10 @@ function createUplink(parts) {
       for (const lost of queue.push(item))
         drops.count(lost.kind);
       kick();
+    },
+    greet() {
+      wasAway = true;
+      beat();
     },
     async close() {
       closing = true;
@@ -1233,6 +1639,9 @@ function createCore(context, explicit, host, pace) {
   const instance = createInstance(context, host);
   const memory = createMemory(explicit.stream);
   const drops = createDrops();
+  const asks = createAsks();
+  const holds = new Map;
+  const client = createClient(() => asFields(context).client, pace.callMs);
   let next = 0;
   const now = () => Date.now();
   const random = () => Math.random();
@@ -1242,57 +1651,138 @@ function createCore(context, explicit, host, pace) {
     drops,
     pace,
     header: () => ({ instance, next }),
-    onAccepted: () => downlink.start(),
+    onAccepted: (again) => {
+      downlink.start();
+      if (again)
+        offerAgain();
+    },
     now,
     random
   });
   const deliver = createDelivery({
-    client: () => asFields(context).client,
+    client,
     promptOf: (session) => memory.prompts.get(session),
-    report: (request, status) => push({ kind: "delivery", request, status }, "delivery", "state"),
-    drops,
-    callMs: pace.callMs
+    answer: createAnswering({ asks, client, holdOf: (ask) => holds.get(ask) }),
+    report: (report) => push(deliveryOf(report), "delivery", "state"),
+    drops
   });
-  const downlink = createDownlink({ link, drops, pace, instance: instance.id, deliver, now, random });
+  const downlink = createDownlink({
+    ...{ link, drops, pace, instance: instance.id, deliver, now, random },
+    onUnknown: () => uplink.greet()
+  });
+  const lookUp = createKin({
+    client,
+    isPlaced: asks.isPlaced,
+    tell: (properties) => take("event", { type: "session.updated", properties }, undefined),
+    drops
+  });
   const push = (moment, kind, plane, at = now()) => {
     const n = next;
     next += 1;
     const { text, bytes } = writeMoment(moment, n, at);
     uplink.push({ n, text, bytes, kind, plane });
+    return text;
   };
-  const enqueue = (hook, input, output, at) => {
-    const moment = trimMoment(hook, input, output, memory);
-    if (moment !== undefined)
-      push(moment, kindOf(hook, input), planeOf(hook, input), at);
+  const offerAgain = () => {
+    for (const ask of asks.all) {
+      if (ask.told === undefined)
+        continue;
+      const { n: _, at: __, ...moment } = JSON.parse(ask.told);
+      push(moment, KINDS.event, "state");
+    }
   };
-  return {
-    take(hook, input, output) {
-      if (isNoise(hook, input, memory))
-        return;
-      const at = Date.now();
-      const version = hook === "event" ? versionIn(input) : undefined;
-      if (version !== undefined)
-        instance.version = version;
+  const follow = (hook, input) => {
+    if (hook !== "event" || !isFields(input))
+      return {};
+    const seen = asks.see(input);
+    if (seen.opened !== undefined)
+      lookUp(seen.opened.session);
+    return seen;
+  };
+  const hold = (input, output, at) => {
+    if (explicit.noHold || uplink.refusing || !downlink.answerable || !isFields(input))
+      return;
+    const ask = asks.hook(input);
+    if (ask === undefined)
+      return;
+    const held = createHold({
+      output,
+      holdMs: pace.holdMs,
+      graceMs: pace.holdGraceMs,
+      onOver: () => {
+        holds.delete(ask);
+        asks.close(ask);
+      },
+      onFault: () => drops.count("fault")
+    });
+    holds.set(ask, held);
+    ask.onVoid = held.annul;
+    lookUp(ask.session);
+    try {
+      const moment = trimMoment("permission.ask", input, output, memory);
+      if (moment === undefined)
+        held.release();
+      else
+        asks.keep(ask, push({ ...moment, held: true }, KINDS["permission.ask"], "state", at));
+    } catch {
+      drops.count(KINDS["permission.ask"]);
+      held.release();
+    }
+    return held.over;
+  };
+  const take = (hook, input, output) => {
+    if (isNoise(hook, input, memory))
+      return;
+    const at = now();
+    const version = hook === "event" ? versionIn(input) : undefined;
+    if (version !== undefined)
+      instance.version = version;
+    if (hook === "permission.ask")
+      return hold(input, output, at);
+    try {
+      const { opened, by } = follow(hook, input);
+      notePrompt(memory, hook, input, output);
       if (uplink.refusing) {
         next += 1;
         drops.count(kindOf(hook, input));
+        if (opened === undefined)
+          return;
+      }
+      const moment = trimMoment(hook, input, output, memory);
+      if (moment === undefined)
+        return;
+      const tagged = by === undefined ? moment : { ...moment, by };
+      if (uplink.refusing) {
+        if (opened !== undefined)
+          asks.keep(opened, writeMoment(tagged, 0, at).text);
         return;
       }
-      try {
-        notePrompt(memory, hook, input, output);
-        enqueue(hook, input, output, at);
-      } catch {
-        drops.count(kindOf(hook, input));
-      }
-    },
+      const text = push(tagged, kindOf(hook, input), planeOf(hook, input), at);
+      if (opened !== undefined)
+        asks.keep(opened, text);
+    } catch {
+      drops.count(kindOf(hook, input));
+    }
+    return;
+  };
+  return {
+    take,
     async end() {
       downlink.close();
+      asks.voidAll();
       if (next === 0)
         return;
-      enqueue("dispose", undefined, undefined, Date.now());
+      push({ kind: "dispose" }, KINDS.dispose, "state");
       await uplink.close();
     }
   };
+}
+function deliveryOf({ request, status, decision }) {
+  const told = { kind: "delivery", request, status };
+  if (decision.kind === "cancel")
+    return told;
+  const { session, ask } = decision;
+  return { ...told, session, ask, ..."by" in decision ? { by: decision.by } : {} };
 }
 function notePrompt({ prompts }, hook, input, output) {
   if (hook === "chat.message") {
@@ -1302,10 +1792,10 @@ function notePrompt({ prompts }, hook, input, output) {
       return;
     remember(prompts, session, message);
   } else if (hook === "event") {
-    const { type, properties } = asFields(input);
-    if (type !== "session.idle" && type !== "session.deleted")
+    const { type } = asFields(input);
+    if (prompts.size === 0 || type !== "session.idle" && type !== "session.deleted")
       return;
-    const { sessionID, info } = asFields(properties);
+    const { sessionID, info } = asFields(asFields(input).properties);
     prompts.delete(asText(sessionID) ?? asText(asFields(info).id) ?? "");
   }
 }
@@ -1344,7 +1834,7 @@ function createHooks(slot, open) {
       return;
     spoke = true;
     slot.core ??= open();
-    slot.core.take(hook, input, output);
+    return slot.core.take(hook, input, output);
   };
   const end = async () => {
     if (!spoke)
@@ -1375,7 +1865,14 @@ function createHooks(slot, open) {
     "tool.execute.before": observe("tool.execute.before"),
     "tool.execute.after": observe("tool.execute.after"),
     "chat.message": observe("chat.message"),
-    "permission.ask": observe("permission.ask"),
+    "permission.ask": async (input, output) => {
+      let held;
+      try {
+        if (isObject(input))
+          held = take("permission.ask", input, input, output);
+      } catch {}
+      await held;
+    },
     dispose: async () => {
       try {
         disposed = true;
@@ -1395,6 +1892,8 @@ var PACE = {
   pollGapMs: 250,
   pollBackoffMs: 1000,
   callMs: 5000,
+  holdMs: 15000,
+  holdGraceMs: 5000,
   heartbeatMs: 15000,
   backoffFirstMs: 250,
   backoffMostMs: 30000,

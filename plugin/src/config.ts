@@ -10,6 +10,8 @@ import type { Host } from "./host.ts"
 export interface Explicit {
   off: boolean
   stream: boolean
+  /** The `permission.ask` hook of OpenCode 1.0 is never held. */
+  noHold?: boolean
   url?: string
   key?: string
   /** Folder of `plugin.json`; undefined when the host names no home. */
@@ -31,16 +33,18 @@ export interface Target {
   key: string
 }
 
-/** Reads plugin options (`off`, `stream`, `url`, `key`, `home`) and environment. Empty strings count as absent. */
+/** Reads plugin options (`off`, `stream`, `hold`, `url`, `key`, `home`) and environment. Empty strings count as absent. */
 export function readExplicit(options: unknown, host: Host): Explicit {
   const given = asFields(options)
   const { env } = host
   const url = filled(given.url) ?? filled(env.AEP_OPENCODE_URL)
   const key = filled(given.key) ?? filled(env.AEP_OPENCODE_KEY)
+  const hold = filled(given.hold) ?? filled(env.AEP_OPENCODE_HOLD)
   const home = filled(given.home) ?? filled(env.AEP_HOME) ?? defaultHome(env)
   return {
     off: isOn(given.off ?? env.AEP_OPENCODE_OFF),
     stream: isOn(given.stream ?? env.AEP_OPENCODE_STREAM),
+    ...(hold === "event" ? { noHold: true } : {}),
     ...(url === undefined ? {} : { url }),
     ...(key === undefined ? {} : { key }),
     ...(home === undefined ? {} : { home }),

@@ -1,16 +1,21 @@
 /**
- * One per directory: gives every moment its index, trims and writes it, and hands it to the uplink. Runs on the
- * agent's own thread inside its hooks, so it costs microseconds, holds none of the agent's objects and throws
- * nothing.
+ * One per directory: gives every moment its index, trims and writes it, and hands it to the uplink; follows what the agent asks,
+ * and has answers carried out. Runs on the agent's own thread inside its hooks, so it costs microseconds, holds none of the
+ * agent's objects and throws nothing.
  */
+import { createAnswering } from "./answering.ts"
+import { type Ask, createAsks, type Seen } from "./asks.ts"
 import { writeMoment } from "./bound.ts"
+import { createClient } from "./client.ts"
 import type { Explicit } from "./config.ts"
-import { createDelivery } from "./deliver.ts"
+import { createDelivery, type Report } from "./deliver.ts"
 import { createDownlink } from "./downlink.ts"
 import { createDrops } from "./drops.ts"
-import { asFields, asText } from "./fields.ts"
+import { asFields, asText, isFields } from "./fields.ts"
+import { createHold, type Hold } from "./hold.ts"
 import type { Host } from "./host.ts"
 import { createInstance, versionIn } from "./instance.ts"
+import { createKin } from "./kin.ts"
 import { createLink } from "./link.ts"
 import { createMemory, type Memory, remember } from "./memory.ts"
 import type { Pace } from "./pace.ts"
@@ -19,8 +24,11 @@ import { createUplink } from "./uplink.ts"
 
 /** What the hooks of every copy of this file in the process may call; keep it stable, the copies may differ. */
 export interface Core {
-  /** Takes one hook call: for `event` the bus event and nothing, else the hook's two arguments. */
-  take(hook: HookName, input: unknown, output: unknown): void
+  /**
+   * Takes one hook call: for `event` the bus event and nothing, else the hook's two arguments. What it returns is to be awaited
+   * by the hook, and rejects when that must throw; undefined = it may return at once.
+   */
+  take(hook: HookName, input: unknown, output: unknown): Promise<void> | undefined
   /** Says goodbye and flushes within the pace's bounds. */
   end(): Promise<void>
 }
@@ -39,6 +47,9 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
   const instance = createInstance(context, host)
   const memory = createMemory(explicit.stream)
   const drops = createDrops()
+  const asks = createAsks()
+  const holds = new Map<Ask, Hold>()
+  const client = createClient(() => asFields(context).client, pace.callMs)
   let next = 0
   const now = () => Date.now()
   const random = () => Math.random()
@@ -48,57 +59,133 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
     drops,
     pace,
     header: () => ({ instance, next }),
-    onAccepted: () => downlink.start(),
+    onAccepted: (again) => {
+      downlink.start()
+      if (again) offerAgain()
+    },
     now,
     random,
   })
   const deliver = createDelivery({
-    client: () => asFields(context).client,
+    client,
     promptOf: (session) => memory.prompts.get(session),
-    report: (request, status) => push({ kind: "delivery", request, status }, "delivery", "state"),
+    answer: createAnswering({ asks, client, holdOf: (ask) => holds.get(ask) }),
+    report: (report) => push(deliveryOf(report), "delivery", "state"),
     drops,
-    callMs: pace.callMs,
   })
-  const downlink = createDownlink({ link, drops, pace, instance: instance.id, deliver, now, random })
+  const downlink = createDownlink({
+    ...{ link, drops, pace, instance: instance.id, deliver, now, random },
+    onUnknown: () => uplink.greet(),
+  })
+  const lookUp = createKin({
+    client,
+    isPlaced: asks.isPlaced,
+    tell: (properties) => take("event", { type: "session.updated", properties }, undefined),
+    drops,
+  })
 
-  const push = (moment: TrimmedMoment, kind: string, plane: Plane, at = now()) => {
+  const push = (moment: TrimmedMoment, kind: string, plane: Plane, at = now()): string => {
     const n = next
     next += 1
     const { text, bytes } = writeMoment(moment, n, at)
     uplink.push({ n, text, bytes, kind, plane })
+    return text
   }
 
-  const enqueue = (hook: HookName, input: unknown, output: unknown, at: number) => {
-    const moment = trimMoment(hook, input, output, memory)
-    if (moment !== undefined) push(moment, kindOf(hook, input), planeOf(hook, input), at)
+  const offerAgain = () => {
+    for (const ask of asks.all) {
+      if (ask.told === undefined) continue
+      const { n: _, at: __, ...moment } = JSON.parse(ask.told)
+      push(moment, KINDS.event, "state")
+    }
   }
 
-  return {
-    take(hook, input, output) {
-      if (isNoise(hook, input, memory)) return
-      const at = Date.now()
-      const version = hook === "event" ? versionIn(input) : undefined
-      if (version !== undefined) instance.version = version
+  /** Follows asks before anything may be left out: what is open must be known also while nobody is told. */
+  const follow = (hook: HookName, input: unknown): Seen => {
+    if (hook !== "event" || !isFields(input)) return {}
+    const seen = asks.see(input)
+    if (seen.opened !== undefined) lookUp(seen.opened.session)
+    return seen
+  }
+
+  const hold = (input: unknown, output: unknown, at: number): Promise<void> | undefined => {
+    if (explicit.noHold || uplink.refusing || !downlink.answerable || !isFields(input)) return undefined
+    const ask = asks.hook(input)
+    if (ask === undefined) return undefined
+    const held = createHold({
+      output,
+      holdMs: pace.holdMs,
+      graceMs: pace.holdGraceMs,
+      onOver: () => {
+        holds.delete(ask)
+        asks.close(ask)
+      },
+      onFault: () => drops.count("fault"),
+    })
+    holds.set(ask, held)
+    ask.onVoid = held.annul
+    lookUp(ask.session)
+    try {
+      const moment = trimMoment("permission.ask", input, output, memory)
+      if (moment === undefined) held.release()
+      else
+        asks.keep(ask, push({ ...moment, held: true } as TrimmedMoment, KINDS["permission.ask"], "state", at))
+    } catch {
+      // It cannot be told, so nobody will answer it.
+      drops.count(KINDS["permission.ask"])
+      held.release()
+    }
+    return held.over
+  }
+
+  const take = (hook: HookName, input: unknown, output: unknown): Promise<void> | undefined => {
+    if (isNoise(hook, input, memory)) return undefined
+    const at = now()
+    const version = hook === "event" ? versionIn(input) : undefined
+    if (version !== undefined) instance.version = version
+    // Where it is not held the agent asks over its bus right after, and that is what is told.
+    if (hook === "permission.ask") return hold(input, output, at)
+    try {
+      const { opened, by } = follow(hook, input)
+      notePrompt(memory, hook, input, output)
       if (uplink.refusing) {
         next += 1
         drops.count(kindOf(hook, input))
-        return
+        if (opened === undefined) return undefined
       }
-      try {
-        notePrompt(memory, hook, input, output)
-        enqueue(hook, input, output, at)
-      } catch {
-        // Cyclic, a bigint, or a getter that throws: the agent's object cannot be told, its loss can.
-        drops.count(kindOf(hook, input))
+      const moment = trimMoment(hook, input, output, memory)
+      if (moment === undefined) return undefined
+      const tagged = by === undefined ? moment : ({ ...moment, by } as TrimmedMoment)
+      if (uplink.refusing) {
+        if (opened !== undefined) asks.keep(opened, writeMoment(tagged, 0, at).text)
+        return undefined
       }
-    },
+      const text = push(tagged, kindOf(hook, input), planeOf(hook, input), at)
+      if (opened !== undefined) asks.keep(opened, text)
+    } catch {
+      // Cyclic, a bigint, or a getter that throws: the agent's object cannot be told, its loss can.
+      drops.count(kindOf(hook, input))
+    }
+    return undefined
+  }
+
+  return {
+    take,
     async end() {
       downlink.close()
+      asks.voidAll()
       if (next === 0) return
-      enqueue("dispose", undefined, undefined, Date.now())
+      push({ kind: "dispose" }, KINDS.dispose, "state")
       await uplink.close()
     },
   }
+}
+
+function deliveryOf({ request, status, decision }: Report): TrimmedMoment {
+  const told = { kind: "delivery", request, status } as const
+  if (decision.kind === "cancel") return told
+  const { session, ask } = decision
+  return { ...told, session, ask, ...("by" in decision ? { by: decision.by } : {}) }
 }
 
 /** A session works on the first prompt since its last idle; those behind it are answered with it. */
@@ -109,9 +196,9 @@ function notePrompt({ prompts }: Memory, hook: HookName, input: unknown, output:
     if (session === undefined || message === undefined || prompts.has(session)) return
     remember(prompts, session, message)
   } else if (hook === "event") {
-    const { type, properties } = asFields(input)
-    if (type !== "session.idle" && type !== "session.deleted") return
-    const { sessionID, info } = asFields(properties)
+    const { type } = asFields(input)
+    if (prompts.size === 0 || (type !== "session.idle" && type !== "session.deleted")) return
+    const { sessionID, info } = asFields(asFields(input).properties)
     prompts.delete(asText(sessionID) ?? asText(asFields(info).id) ?? "")
   }
 }

@@ -11,6 +11,8 @@ import { after } from "./timer.ts"
 
 /** The downlink as the core uses it. */
 export interface Downlink {
+  /** Whether somebody could answer asks, as the last poll said; never while polls fail. */
+  readonly answerable: boolean
   /** Begins to poll; at rest after a failure, at once: the service is there. */
   start(): void
   /** Ends the poll in flight, and polls no more. May be called twice. */
@@ -25,6 +27,8 @@ export interface DownlinkParts {
   instance: string
   /** Takes a decision that was proven. Must not throw. */
   deliver(message: DownMessage): void
+  /** The service does not know this instance: it was started anew. Must not throw. */
+  onUnknown(): void
   /** Milliseconds. */
   now(): number
   /** 0 to 1. */
@@ -33,12 +37,13 @@ export interface DownlinkParts {
 
 /** A downlink that has polled nothing and owns no timer yet. */
 export function createDownlink(parts: DownlinkParts): Downlink {
-  const { link, drops, pace, instance, deliver, now, random } = parts
+  const { link, drops, pace, instance, deliver, onUnknown, now, random } = parts
   const breaker = createBreaker(pace.pollBackoffMs, pace.backoffMostMs, random)
   let running = false
   let closed = false
   let wake: (() => void) | undefined
   let failed = false
+  let answerable = false
 
   const fault = () => drops.count("fault")
 
@@ -54,19 +59,22 @@ export function createDownlink(parts: DownlinkParts): Downlink {
   async function run(): Promise<void> {
     while (!closed) {
       const began = now()
-      let polled = await link.poll(instance)
+      let polled = await link.poll(instance, answerable)
       if (polled.kind === "unauthorized" && !closed) {
         link.forget()
-        polled = await link.poll(instance)
+        polled = await link.poll(instance, answerable)
       }
       if (closed) return
       if (polled.kind !== "answered") {
         failed = true
-        link.forget()
+        answerable = false
+        if (polled.kind === "unknown") onUnknown()
+        else link.forget()
         await rest(breaker.fail(polled.kind === "absent"))
         continue
       }
       failed = false
+      answerable = polled.answerable
       breaker.succeed()
       for (let count = 0; count < polled.unproved; count += 1) drops.count("unproved")
       for (const message of polled.messages) deliver(message)
@@ -76,6 +84,9 @@ export function createDownlink(parts: DownlinkParts): Downlink {
   }
 
   return {
+    get answerable() {
+      return answerable
+    },
     start() {
       if (failed) wake?.()
       if (running || closed) return
@@ -84,6 +95,7 @@ export function createDownlink(parts: DownlinkParts): Downlink {
     },
     close() {
       closed = true
+      answerable = false
       link.hangUp()
       wake?.()
     },

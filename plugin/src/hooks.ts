@@ -1,7 +1,7 @@
 /**
  * The hooks the agent calls. Every one is async and catches everything: on OpenCode 1.18 a synchronous throw in
  * `event` kills runs, and an unhandled rejection is nobody's business but ours. They read their arguments and
- * change nothing.
+ * change nothing, but for the answer to a held `permission.ask`, the one hook that may take its time and throw.
  */
 import type { Core } from "./core.ts"
 import { asFields, type Fields } from "./fields.ts"
@@ -19,13 +19,18 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
   let spoke = false
   let disposed = false
 
-  const take = (hook: HookName, subject: object, input: unknown, output: unknown) => {
+  const take = (
+    hook: HookName,
+    subject: object,
+    input: unknown,
+    output: unknown,
+  ): Promise<void> | undefined => {
     // OpenCode 1.18 publishes a last `session.updated` after it called `dispose`. It is claimed, lest a mute copy
     // opens an instance for it, and not told: an instance opened here would have nobody to end it.
-    if (!claim(slot, speaker, subject) || disposed) return
+    if (!claim(slot, speaker, subject) || disposed) return undefined
     spoke = true
     slot.core ??= open()
-    slot.core.take(hook, input, output)
+    return slot.core.take(hook, input, output)
   }
 
   const end = async () => {
@@ -63,7 +68,16 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
     "tool.execute.before": observe("tool.execute.before"),
     "tool.execute.after": observe("tool.execute.after"),
     "chat.message": observe("chat.message"),
-    "permission.ask": observe("permission.ask"),
+    "permission.ask": async (input, output) => {
+      let held: Promise<void> | undefined
+      try {
+        if (isObject(input)) held = take("permission.ask", input, input, output)
+      } catch {
+        // As above.
+      }
+      // The one throw that is meant for the agent: the ask became void while it was held.
+      await held
+    },
     dispose: async () => {
       try {
         disposed = true

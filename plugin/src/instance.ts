@@ -3,7 +3,7 @@
  * arguments are those OpenCode 1.0.185, 1.18.33 and Kilo 7.7.7 were seen to have; anything else is `unknown`.
  */
 import type { AgentMode, Instance } from "../../shared/moments.ts"
-import { asFields, asText } from "./fields.ts"
+import { asFields, asText, isFields } from "./fields.ts"
 import { directoryOf, type Host } from "./host.ts"
 import { VERSION } from "./version.ts"
 
@@ -25,6 +25,7 @@ export function createInstance(context: unknown, host: Host): Instance {
     ...(version === undefined ? {} : { version }),
     mode: modeOf(host.argv),
     plugin: VERSION,
+    ...(isFields(asFields(context).client) ? { answers: true } : {}),
   }
 }
 

@@ -16,7 +16,7 @@ interface Absent {
 
 /** What a poll brought: decisions proven to be the service's, for this instance and this very poll. */
 export type Proven =
-  | { kind: "answered"; messages: DownMessage[]; unproved: number }
+  | { kind: "answered"; messages: DownMessage[]; unproved: number; answerable: boolean }
   | Exclude<Polled, { kind: "answered" }>
   | Absent
 
@@ -24,8 +24,8 @@ export type Proven =
 export interface Link {
   /** Sends a body. Never rejects. */
   send(body: string): Promise<Outcome | Absent>
-  /** Waits for decisions at most `pollMs`. Never rejects. */
-  poll(instance: string): Promise<Proven>
+  /** Waits for decisions at most `pollMs`, or until `answerable` is not so. Never rejects. */
+  poll(instance: string, answerable: boolean): Promise<Proven>
   /** Read the configuration anew before the next request. */
   forget(): void
   /** Gives up the poll in flight and waits for no other. */
@@ -73,14 +73,17 @@ export function createLink(explicit: Explicit, requestMs: number, pollMs: number
       sending = bounded(requestMs)
       return postMoments(found.target, found.credential, body, sending.signal)
     },
-    async poll(instance) {
+    async poll(instance, answerable) {
       const found = await known()
       if (found === undefined) return { kind: "absent" }
       if (hungUp) return { kind: "failed" }
       polling = bounded(pollMs)
       const nonce = crypto.randomUUID()
-      const polled = await pollDown(found.target, found.credential, instance, nonce, polling.signal)
-      return polled.kind === "answered" ? prove(polled.messages, found.proof, nonce, instance) : polled
+      const poll = { instance, nonce, answerable, signal: polling.signal }
+      const polled = await pollDown(found.target, found.credential, poll)
+      if (polled.kind !== "answered") return polled
+      const messages = await prove(polled.messages, found.proof, nonce, instance)
+      return { ...polled, messages, unproved: polled.messages.length - messages.length }
     },
     forget() {
       way = undefined
@@ -105,13 +108,13 @@ async function prove(
   key: CryptoKey,
   nonce: string,
   instance: string,
-): Promise<Proven> {
+): Promise<DownMessage[]> {
   const proven: DownMessage[] = []
   for (const message of messages) {
     const { request, decision, proof } = message
     if (await isProven(key, proof, [nonce, instance, request, decision])) proven.push(message)
   }
-  return { kind: "answered", messages: proven, unproved: messages.length - proven.length }
+  return proven
 }
 
 function bounded(ms: number): AbortController {

@@ -15,6 +15,9 @@ export interface Pace {
   pollBackoffMs: number
   /** Bound of one call of the agent's client. */
   callMs: number
+  /** Patience of a held hook that hears nothing, and what is added to what it hears. */
+  holdMs: number
+  holdGraceMs: number
   /** Silence after which an empty batch renews the lease. */
   heartbeatMs: number
   /** First and longest wait between attempts. */
@@ -43,6 +46,8 @@ export const PACE: Pace = {
   pollGapMs: 250,
   pollBackoffMs: 1_000,
   callMs: 5_000,
+  holdMs: 15_000,
+  holdGraceMs: 5_000,
   heartbeatMs: 15_000,
   backoffFirstMs: 250,
   backoffMostMs: 30_000,

@@ -17,6 +17,8 @@ export interface Uplink {
   readonly refusing: boolean
   /** Queues a moment and sends at once when nothing is in flight. */
   push(item: Item): void
+  /** Introduces the instance to a service that does not know it, with an empty batch when nothing waits. */
+  greet(): void
   /** Sends what is left within the bounds of the pace, then stops for good. Never rejects. */
   close(): Promise<void>
 }
@@ -28,8 +30,8 @@ export interface UplinkParts {
   pace: Pace
   /** Who speaks, and the index the next moment will have. */
   header(): { instance: Instance; next: number }
-  /** Told of every batch that was accepted: the service is there. */
-  onAccepted?(): void
+  /** Told of every batch that was accepted: the service is there, `again` when it was away or did not know us. */
+  onAccepted?(again: boolean): void
   /** Milliseconds. */
   now(): number
   /** 0 to 1. */
@@ -48,6 +50,7 @@ export function createUplink(parts: UplinkParts): Uplink {
   let retry: (() => void) | undefined
   let heartbeat: (() => void) | undefined
   let owed = false
+  let wasAway = false
   // Told again unchanged until acknowledged, so that the service can tell a repetition from more drops.
   let told: Counts | undefined
   let closing = false
@@ -117,6 +120,8 @@ export function createUplink(parts: UplinkParts): Uplink {
     if (last !== undefined) queue.acknowledge(Math.min(next, last.n + 1))
     drops.acknowledge(told)
     told = undefined
+    const again = wasAway || breaker.failures > 0
+    wasAway = false
     breaker.succeed()
     batchItems = Math.min(pace.batchItems, batchItems * 2)
     strikes = 0
@@ -124,7 +129,7 @@ export function createUplink(parts: UplinkParts): Uplink {
     heartbeat?.()
     if (!closing) heartbeat = after(pace.heartbeatMs, beat, fault)
     onProgress?.()
-    if (!closing) parts.onAccepted?.()
+    if (!closing) parts.onAccepted?.(again)
     return true
   }
 
@@ -157,6 +162,10 @@ export function createUplink(parts: UplinkParts): Uplink {
     push(item) {
       for (const lost of queue.push(item)) drops.count(lost.kind)
       kick()
+    },
+    greet() {
+      wasAway = true
+      beat()
     },
     async close() {
       closing = true

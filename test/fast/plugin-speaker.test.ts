@@ -70,13 +70,13 @@ describe("two copies in one directory", () => {
     expect(instances()).toBe(1)
   })
 
-  test("tell the ask of OpenCode 1.0 and the event that reuses its object both", async () => {
+  test("tell the ask of OpenCode 1.0 by the event that reuses its hook's object, where the hook is not held", async () => {
     const both = [await load(0), await load(1)]
     const request = { id: "per_1", type: "bash", sessionID: "ses_1", metadata: {} }
     for (const hooks of both) await hooks["permission.ask"](request, { status: "ask" })
     await publish(both, { type: "permission.updated", properties: request })
     for (const hooks of both) await hooks.dispose()
-    expect(peer.applied.map(({ kind }) => kind)).toEqual(["permission.ask", "bus", "dispose"])
+    expect(peer.applied.map(({ kind }) => kind)).toEqual(["bus", "dispose"])
   })
 
   test("tell the same object published twice twice", async () => {
@@ -204,13 +204,15 @@ describe("whatever the agent passes", () => {
     },
   )
 
-  test("a client that never answers is never asked, and the ask's status stays", async () => {
+  test("a client that explodes harms nothing, and the ask's status stays", async () => {
     const client = new Proxy({}, { get: explode })
     const hooks = await copies[0]?.({ client, directory: "/c" }, { url: peer.url, key: "k", home: folder })
     const output = Object.freeze({ status: "ask" })
-    await hooks?.["permission.ask"](Object.freeze({ id: "per_1" }), output)
+    const properties = Object.freeze({ id: "per_1", sessionID: "ses_1" })
+    await hooks?.["permission.ask"](properties, output)
+    await hooks?.event({ event: { type: "permission.updated", properties } })
     await hooks?.dispose()
-    expect(peer.applied[0]).toMatchObject({ kind: "permission.ask", permission: { id: "per_1" } })
+    expect(peer.applied[0]).toMatchObject({ kind: "bus", event: { properties: { id: "per_1" } } })
     expect(output).toEqual({ status: "ask" })
   })
 
