@@ -23,6 +23,8 @@ export interface Poll {
   path: string
   nonce: string
   authorization: string | null
+  /** What its plugin believes of `answerable`. */
+  believes: string | null
   /** It was not answered, and its plugin still waits. */
   isOpen: boolean
   answer(response: Response): void
@@ -86,6 +88,7 @@ export function startPeer(index: number, unix?: string): Peer {
       path: url.pathname,
       nonce: url.searchParams.get("nonce") ?? "",
       authorization: request.headers.get("authorization"),
+      believes: url.searchParams.get("answerable"),
       isOpen: true,
       answer: (response) => {
         poll.isOpen = false
