@@ -144,7 +144,10 @@ export type Decision =
   | { kind: "pending"; session: string; ask: string; ms: number }
   | { kind: "lapse"; session: string; ask: string }
 
-/** Answer of `GET /opencode/instances/{id}/down?nonce=...`. */
+/**
+ * Answer of `GET /opencode/instances/{id}/down?nonce=...[&answerable=true|false]`: as soon as there is a message, after a
+ * while without one, and at once while `answerable` is not what the plugin takes it to be.
+ */
 export interface DownAnswer {
   messages: DownMessage[]
   /** Whether somebody could answer asks now. */

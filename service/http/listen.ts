@@ -12,6 +12,12 @@ const DRAIN_MS = 2000
 /** Headroom above the bound, so that a body slightly over it still gets our own answer. */
 const BODY_HEADROOM = 1024 * 1024
 
+/**
+ * On a Unix socket Bun 1.4.5 does not hear a request's own `timeout` and ends a poll that is held; its types know no limit there.
+ * Whoever can open the socket is the user.
+ */
+const NO_IDLE_LIMIT: object = { idleTimeout: 0 }
+
 export type Listening =
   | {
       kind: "listening"
@@ -42,7 +48,7 @@ export function listen<Data>(
       detail: `port ${config.port} on ${config.host} cannot be used (${tcp.fault}); stop what listens there or give another with --port or AEP_OPENCODE_PORT`,
     }
   }
-  const unix = listenUnix(socketPath, (unix) => Bun.serve<Data>({ ...options, unix }))
+  const unix = listenUnix(socketPath, (unix) => Bun.serve<Data>({ ...options, ...NO_IDLE_LIMIT, unix }))
   const host = config.host.includes(":") ? `[${config.host}]` : config.host
   return {
     kind: "listening",

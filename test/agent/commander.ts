@@ -27,8 +27,10 @@ export interface Commander {
   ack: (command: string) => Promise<LoggedEvent>
   /** The refusal of the router. */
   refusal: (command: string) => Promise<Frame>
+  /** The first of the two. */
+  said: (command: string) => Promise<LoggedEvent | Frame>
   /** The first event that fits. */
-  event: (what: string, fits: (event: LoggedEvent) => boolean) => Promise<LoggedEvent>
+  event: (what: string, fits: (event: LoggedEvent) => boolean, deadlineMs?: number) => Promise<LoggedEvent>
   close: () => void
 }
 
@@ -44,8 +46,8 @@ export async function openCommander(url: string, { aepHome }: Pick<Sandbox, "aep
   ])
   socket.onmessage = ({ data }) => void texts.push(String(data))
   const frames = () => texts.map((text) => JSON.parse(text) as Frame & LoggedEvent)
-  const first = <T>(what: string, pick: () => T | undefined): Promise<T> =>
-    waitFor(what, WAIT_MS, pick, () => texts.slice(-10).join("\n"))
+  const first = <T>(what: string, pick: () => T | undefined, deadlineMs = WAIT_MS): Promise<T> =>
+    waitFor(what, deadlineMs, pick, () => texts.slice(-10).join("\n"))
   await new Promise<void>((resolve, reject) => {
     socket.onopen = () => resolve()
     socket.onerror = () => reject(new Error("the service's socket could not be opened"))
@@ -55,6 +57,7 @@ export async function openCommander(url: string, { aepHome }: Pick<Sandbox, "aep
   await first("subscription", () => frames().find(({ type }) => type === "subscribed"))
   const isAck = (event: LoggedEvent, command: string) =>
     event.cause === command && (event.type === "control.accepted" || event.type === "control.rejected")
+  const isRefusal = ({ type, cause }: Frame, command: string) => type === "error" && cause === command
   return {
     send: (type, session, members = {}) => {
       sent += 1
@@ -77,11 +80,13 @@ export async function openCommander(url: string, { aepHome }: Pick<Sandbox, "aep
     acks: (command) => texts.filter((text) => isAck(JSON.parse(text), command)),
     ack: (command) => first(`decision on ${command}`, () => frames().find((event) => isAck(event, command))),
     refusal: (command) =>
-      first(`refusal of ${command}`, () =>
-        frames().find(({ type, cause }) => type === "error" && cause === command),
+      first(`refusal of ${command}`, () => frames().find((frame) => isRefusal(frame, command))),
+    said: (command) =>
+      first(`word on ${command}`, () =>
+        frames().find((frame) => isAck(frame, command) || isRefusal(frame, command)),
       ),
-    event: (what, fits) =>
-      first(what, () => frames().find((event) => event.type.includes(".") && fits(event))),
+    event: (what, fits, deadlineMs) =>
+      first(what, () => frames().find((event) => event.type.includes(".") && fits(event)), deadlineMs),
     close: () => socket.close(),
   }
 }

@@ -77,9 +77,11 @@ export function respond(
   })
 }
 
-/** The decision on a command as `accepted`, or as reason and why. */
+/** The decision on a command as `accepted`, as reason and why, or as the code of the router that did not take it. */
 export async function decision(commander: Commander, command: string): Promise<string> {
-  const { type, data } = await commander.ack(command)
+  const said = await commander.said(command)
+  if ("code" in said) return String(said.code)
+  const { type, data } = said as LoggedEvent
   return type === "control.accepted" ? "accepted" : [data?.reason, data?.why].join(" ")
 }
 

@@ -35,6 +35,16 @@ const CAREFUL: Setup = {
   permission: { bash: "ask", edit: "ask", external_directory: "ask", task: "allow" },
 }
 
+/** A project whose agents may delegate further, as none may unless it is told so. */
+const DEEP: Setup = {
+  name: "deep",
+  permission: { bash: "ask", edit: "ask", task: "allow" },
+  files: {
+    "agent/deep.md":
+      "---\ndescription: Delegates.\nmode: subagent\ntools:\n  task: true\n---\nDo what you are told.\n",
+  },
+}
+
 for (const surface of SURFACES) describe(`${surface.name} > asks`, () => asks(surface))
 
 function asks(surface: Surface): void {
@@ -430,6 +440,33 @@ function asks(surface: Surface): void {
       expect(await ended(service(), request)).toEqual(byCommand(command, { option: allow }))
       expect(await runEnd(service(), main)).toMatchObject({ type: "run.finished" })
       expect(isThere()).toBe(true)
+    },
+    TEST_MS,
+  )
+
+  test(
+    "a grandchild's ask is raised in its own session, and the whole way down to it is named",
+    async () => {
+      const deep = parts.sandbox.other(DEEP)
+      const served = await parts.served.at(deep)
+      const file = join(deep.project, "deep.txt")
+      const line = call("bash", { command: "echo hi > deep.txt", description: "makes a file" })
+      const delegate = (subagent_type: string, prompt: string) =>
+        `${call("task", { description: "make", prompt, subagent_type })}\nSAY: thanks`
+      const main = await begin(served, "deep", delegate("deep", delegate("general", `${line}\nSAY: made`)))
+      const child = await childOf(served, main)
+      const grandchild = await childOf(served, child)
+      const request = await asked(service(), grandchild)
+      expect(request).toMatchObject({
+        session: grandchild,
+        [`${agent.agent}root`]: main,
+        [`${agent.agent}path`]: `${main}/${child}/${grandchild}`,
+      })
+      expect(existsSync(file)).toBe(false)
+      const command = respond(commander, request, { option: allow })
+      expect(await ended(service(), request)).toEqual(byCommand(command, { option: allow }))
+      expect(await runEnd(service(), main)).toMatchObject({ type: "run.finished" })
+      expect(existsSync(file)).toBe(true)
     },
     TEST_MS,
   )

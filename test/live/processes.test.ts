@@ -14,7 +14,7 @@ import { type LoggedEvent, type Service, startService } from "../agent/service.t
 import { startTui, type Tui } from "../agent/tui.ts"
 import { AGENTS, type AgentVersion } from "../agent/versions.ts"
 import { suitePort } from "../ports.ts"
-import { asked, byCommand, ended, respond, runEnd, until, WAIT_MS } from "./answers.ts"
+import { byCommand, ended, respond, runEnd, WAIT_MS } from "./answers.ts"
 
 const TEST_MS = 120_000
 /** `AEP_WRITE_EVIDENCE=1` keeps what the terminal showed. */
@@ -59,7 +59,8 @@ describe.each(
     async () => {
       await open(agent)
       const line = call("bash", { command: "echo hi > run.txt", description: "makes a file" })
-      const asking = commander.event("request", ({ type }) => type === "attention.requested")
+      // Kilo takes its time to start.
+      const asking = commander.event("request", ({ type }) => type === "attention.requested", 60_000)
       const running = runOnce(sandbox, `${line}\nSAY: made`, 60_000)
       const request = await asking
       expect(request).toMatchObject({ data: { respond_via: ["oob"] } })
@@ -86,9 +87,7 @@ describe(`${current.label} > terminal`, () => {
     tui.type(text)
     await tui.untilScreen(/RUN: /, WAIT_MS)
     tui.press("Enter")
-    await until("a session", () => service.sessions().length > 0)
-    const [session] = service.sessions()
-    return asked(service, session ?? "")
+    return commander.event("request", ({ type }) => type === "attention.requested", WAIT_MS)
   }
   const keep = (name: string, screen: string) => {
     if (process.env.AEP_WRITE_EVIDENCE !== "1") return
