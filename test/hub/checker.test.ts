@@ -44,7 +44,7 @@ test("discovery: the document names the version, the doors and what they can, at
       filters: ["attr-match"],
       replay: { buffer: 10_000, all: true },
       capture: ["none", "metadata", "redacted", "full"],
-      control: { accepts: ["control.cancel"], ack_window_ms: 10_000 },
+      control: { accepts: ["control.attention.respond", "control.cancel"], ack_window_ms: 10_000 },
       roster: {},
     },
   })

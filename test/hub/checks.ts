@@ -1,6 +1,4 @@
-/**
- * The checks of the live checker, by name and in its order, and what a control target has still to bring. Data of this suite; `checker.test.ts` holds the suite to the first list, `control.test.ts` prints the second.
- */
+/** The checks of the live checker, by name and in its order. Data of this suite; `checker.test.ts` holds the suite to them. */
 
 /** Each is held by tests of this suite whose names begin with it. */
 export const CHECKS = [
@@ -24,8 +22,3 @@ export const CHECKS = [
   "control-dedupe",
   "control-cancel",
 ] as const
-
-/** What the checker asks by default of a session that takes commands, and a session of ours does not take yet. */
-export const OWED = [
-  { check: "control-ack", owed: "a decision on control.attention.respond; control.cancel has one" },
-] as const satisfies readonly { check: (typeof CHECKS)[number]; owed: string }[]
