@@ -22,7 +22,8 @@ function commands(agent: AgentVersion): void {
   let parts: Parts
   let commander: Commander
   beforeAll(async () => {
-    parts = await openParts(agent, "project")
+    // What the agent asks is answered over its own API here; cancels of a held hook are in `late.test.ts`.
+    parts = await openParts(agent, "project", {}, { AEP_OPENCODE_HOLD: "event" })
     commander = await openCommander(parts.service().url, parts.sandbox)
   }, START_MS)
   afterAll(async () => {
