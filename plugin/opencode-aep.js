@@ -541,12 +541,13 @@ function unref(timer) {
 }
 
 // plugin/src/client.ts
-function createClient(client, callMs) {
+function createClient(client, directory, callMs) {
+  const query = directory === "" ? {} : { query: { directory } };
   const call = async (owner, member, argument) => {
     const method = isFields(owner) ? owner[member] : undefined;
     if (typeof method !== "function")
       throw new TypeError(`the client has no ${member}`);
-    return bounded(method.call(owner, argument), callMs);
+    return bounded(method.call(owner, { ...argument, ...query }), callMs);
   };
   const told = async (owner, member, argument) => {
     try {
@@ -1641,7 +1642,7 @@ function createCore(context, explicit, host, pace) {
   const drops = createDrops();
   const asks = createAsks();
   const holds = new Map;
-  const client = createClient(() => asFields(context).client, pace.callMs);
+  const client = createClient(() => asFields(context).client, directoryOf(context), pace.callMs);
   let next = 0;
   const now = () => Date.now();
   const random = () => Math.random();

@@ -20,12 +20,16 @@ export interface AgentClient {
   session(id: string): Promise<Record<string, unknown> | undefined>
 }
 
-/** `client` is read anew with each call, since it is the agent's. */
-export function createClient(client: () => unknown, callMs: number): AgentClient {
+/**
+ * `client` is read anew with each call, since it is the agent's. The directory goes along with each: on 1.0.185 the client names
+ * none, and what is meant for another directory than the process's own is answered with 200 and done nowhere.
+ */
+export function createClient(client: () => unknown, directory: string, callMs: number): AgentClient {
+  const query = directory === "" ? {} : { query: { directory } }
   const call = async (owner: unknown, member: string, argument: object): Promise<unknown> => {
     const method: unknown = isFields(owner) ? owner[member] : undefined
     if (typeof method !== "function") throw new TypeError(`the client has no ${member}`)
-    return bounded(method.call(owner, argument), callMs)
+    return bounded(method.call(owner, { ...argument, ...query }), callMs)
   }
 
   const told = async (owner: unknown, member: string, argument: object): Promise<Called> => {

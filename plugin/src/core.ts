@@ -13,7 +13,7 @@ import { createDownlink } from "./downlink.ts"
 import { createDrops } from "./drops.ts"
 import { asFields, asText, isFields } from "./fields.ts"
 import { createHold, type Hold } from "./hold.ts"
-import type { Host } from "./host.ts"
+import { directoryOf, type Host } from "./host.ts"
 import { createInstance, versionIn } from "./instance.ts"
 import { createKin } from "./kin.ts"
 import { createLink } from "./link.ts"
@@ -49,7 +49,7 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
   const drops = createDrops()
   const asks = createAsks()
   const holds = new Map<Ask, Hold>()
-  const client = createClient(() => asFields(context).client, pace.callMs)
+  const client = createClient(() => asFields(context).client, directoryOf(context), pace.callMs)
   let next = 0
   const now = () => Date.now()
   const random = () => Math.random()

@@ -15,6 +15,8 @@ export interface Setup {
   isUnreachable?: boolean
   /** The agent's `mcp` map. */
   mcp?: Readonly<Record<string, unknown>>
+  /** Further members of the agent's configuration. */
+  more?: Readonly<Record<string, unknown>>
   /** Files below the agent's folder of the project. */
   files?: Readonly<Record<string, string>>
 }
@@ -76,5 +78,6 @@ export function configuration(setup: Setup, model: Model): unknown {
     command: { greet: { description: "says what it is told", template: "SAY: $ARGUMENTS" } },
     permission: setup.permission,
     ...(setup.mcp === undefined ? {} : { mcp: setup.mcp }),
+    ...setup.more,
   }
 }

@@ -69,7 +69,7 @@ describe("an answer becomes one call of the agent's client", () => {
     asking(family)
     await house.send(["R1", decision])
     await house.reported(1)
-    expect(house.calls).toEqual([call])
+    expect(house.calls).toEqual([{ ...call, query: { directory: "/project" } }])
     expect(house.deliveries()).toEqual([{ ...REPORT, status: "done" }])
   })
 })

@@ -35,15 +35,16 @@ const CAREFUL: Setup = {
   permission: { bash: "ask", edit: "ask", external_directory: "ask", task: "allow" },
 }
 
-/** A project whose agents may delegate further, as none may unless it is told so. */
-const DEEP: Setup = {
+/** A project whose sub-agents may delegate further, as none may unless it is told so; 1.0 knows no depth. */
+const deepSetup = ({ features }: Surface["agent"]): Setup => ({
   name: "deep",
+  more: features.legacy ? {} : { subagent_depth: 2 },
   permission: { bash: "ask", edit: "ask", task: "allow" },
   files: {
     "agent/deep.md":
       "---\ndescription: Delegates.\nmode: subagent\ntools:\n  task: true\n---\nDo what you are told.\n",
   },
-}
+})
 
 for (const surface of SURFACES) describe(`${surface.name} > asks`, () => asks(surface))
 
@@ -447,7 +448,7 @@ function asks(surface: Surface): void {
   test(
     "a grandchild's ask is raised in its own session, and the whole way down to it is named",
     async () => {
-      const deep = parts.sandbox.other(DEEP)
+      const deep = parts.sandbox.other(deepSetup(agent))
       const served = await parts.served.at(deep)
       const file = join(deep.project, "deep.txt")
       const line = call("bash", { command: "echo hi > deep.txt", description: "makes a file" })

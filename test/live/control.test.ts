@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { type Commander, openCommander } from "../agent/commander.ts"
 import { AGENT_MS, answering, begin, call, idle, touch } from "../agent/scenarios/steps.ts"
 import type { LoggedEvent } from "../agent/service.ts"
+import { SECOND } from "../agent/setup.ts"
 import { AGENTS, type AgentVersion } from "../agent/versions.ts"
 import { waitFor } from "../agent/wait.ts"
 import { faultsOfLog } from "./log-rules.ts"
@@ -105,6 +106,16 @@ function commands(agent: AgentVersion): void {
     )
     expect(closed.map(({ data }) => data?.resolution)).toEqual(["dismissed"])
     expect(existsSync(join(sandbox.project, "made.txt"))).toBe(false)
+  }, 60_000)
+
+  test("a cancel reaches an agent's other directory, which on 1.0 its client does not name", async () => {
+    const served = await parts.served.at(parts.sandbox.other(SECOND))
+    const session = await begin(served, "cancel elsewhere", "HANG:")
+    await answering(served, session)
+    const command = cancel(session)
+    expect(await commander.ack(command)).toMatchObject({ type: "control.accepted" })
+    await idle(served, session)
+    expect(await cancelled(session)).toMatchObject({ by: "control", cause: command })
   }, 60_000)
 
   test("a cancel sent twice is decided once, and both answers are the same bytes", async () => {
