@@ -135,7 +135,12 @@ function start(config: Config): void {
     ledger,
     emitter,
     claims: {
-      hold: (session, speaker) => own.hold(session, speaker),
+      hold: (session, speaker) => {
+        const isNew = own.hold(session, speaker)
+        const known =
+          isNew && relay !== undefined ? ledger.find({ agent: speaker.agent, session }) : undefined
+        if (known !== undefined) relay?.claim(known.file)
+      },
       free: (session, instance) => own.free(session, instance),
       freeAll: (instance) => {
         own.freeAll(instance)

@@ -207,11 +207,22 @@ export class Intake {
       fresh: batch.first === 0,
       act: (scene) => ensureStarted(scene, { directory: instance.directory }),
     })
-    // A verdict that was waited for when the last process died is waited for again, from now.
-    if (wasRecovered) for (const session of live.sessions) this.resume(live, session)
+    if (wasRecovered) this.takeUp(live)
     return live
   }
 
+  /** An instance from before our start speaks again: for all its sessions, also those in which nothing was open. */
+  private takeUp(live: LiveInstance): void {
+    const { agent, id } = live.instance
+    for (const { session } of this.parts.ledger.naming(agent, id)) {
+      if (session === undefined) continue
+      const state = this.parts.emitter.stateOf(agent, session)
+      if (state?.instance === id && !state.ended) live.sessions.add(session)
+    }
+    for (const session of live.sessions) this.resume(live, session)
+  }
+
+  /** A verdict that was waited for when the last process died is waited for again, from now. */
   private resume(live: LiveInstance, session: string): void {
     const state = this.parts.emitter.stateOf(live.profile.agent, session)
     if (state === undefined) return

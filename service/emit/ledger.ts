@@ -35,6 +35,8 @@ export interface Health {
   store?: string
 }
 
+/** Sessions taken up again at once. */
+const MOST_NAMING = 1000
 /** A failing log is tried again at most this often. */
 const RETRY_MS = 1000
 const FEED = "\n"
@@ -73,6 +75,11 @@ export class Ledger<S> {
   /** Sessions whose stored state still waits for something: at start, to set their timers again. */
   openSessions(): SessionEntry<S>[] {
     return this.parts.store.openSessions().map((key) => this.session(key, { fresh: false }))
+  }
+
+  /** Sessions whose stored state names a plugin instance, the latest saved first: for one that comes back after our start. */
+  naming(agent: string, instance: string): SessionKey[] {
+    return this.parts.store.naming(agent, instance, MOST_NAMING)
   }
 
   /** Takes the next position of a session. While its log fails the epoch stays: the database already holds the

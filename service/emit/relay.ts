@@ -116,6 +116,11 @@ export class RelayBinding {
     lane?.notify()
   }
 
+  /** Somebody speaks for a session again, whose log this is: commands must find us, though it has nothing to say. */
+  claim(file: string): void {
+    if (this.started && this.closing === undefined) this.lanes.get(folderOf(file))?.claim(file)
+  }
+
   /** What is going on. Walks the logs that are behind, so not for every event. */
   status(): RelayStatus {
     const lanes = [...this.lanes.values()]

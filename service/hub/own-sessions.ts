@@ -41,10 +41,10 @@ export class OwnSessions {
 
   constructor(private readonly parts: OwnSessionsParts) {}
 
-  /** The instance speaks for the session from now on; whoever did before no longer does. Cheap when it did. */
-  hold(session: string, speaker: Speaker): void {
+  /** The instance speaks for the session from now on; whoever did before no longer does. Cheap when it did: false. */
+  hold(session: string, speaker: Speaker): boolean {
     const before = this.held.get(session)
-    if (before?.instance === speaker.id) return
+    if (before?.instance === speaker.id) return false
     if (before !== undefined) this.drop(session, before)
     for (const [eldest, held] of this.held) {
       if (this.held.size < MAX_HELD) break
@@ -54,6 +54,7 @@ export class OwnSessions {
     this.held.set(session, { instance: speaker.id, claimant })
     this.foreign.delete(session)
     this.parts.roster.claim(session, claimant)
+    return true
   }
 
   /** The instance no longer speaks for the session: it ended. */

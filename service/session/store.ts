@@ -145,6 +145,14 @@ export class Store {
     return query.all().map(readKey)
   }
 
+  /** Sessions of an agent whose state names the instance, the latest saved first, so many at most. Reads every row's text. */
+  naming(agent: string, instance: string, most: number): SessionKey[] {
+    const query = this.db.query<Pick<StoredSession, "agent" | "session">, [string, string, number]>(
+      "SELECT agent, session FROM sessions WHERE agent = ?1 AND instr(state, ?2) > 0 ORDER BY rowid DESC LIMIT ?3",
+    )
+    return query.all(encode(agent), `"instance":${JSON.stringify(instance)}`, most).map(readKey)
+  }
+
   /** Every instance heard of within the last thirty days. */
   instances(): InstanceRow[] {
     const query = this.db.query<StoredInstance, []>("SELECT id, next, applied FROM instances")

@@ -49,7 +49,7 @@ export interface Service {
 
 /** Starts the service of the sandbox's `AEP_HOME` on a port of the caller's suite and waits until it is up. */
 export async function startService(
-  sandbox: Sandbox,
+  sandbox: Pick<Sandbox, "agent" | "home" | "aepHome" | "env">,
   port: number,
   extra: Record<string, string> = {},
 ): Promise<Service> {

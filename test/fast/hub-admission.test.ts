@@ -103,6 +103,15 @@ describe("our own sessions", () => {
     expect(claims()).toContain("ses_1 opencode i-1")
   })
 
+  test("that were idle are claimed then, too, but none that ended or went over to another", () => {
+    const deleted = bus("session.deleted", { sessionID: "ses_3", info: { id: "ses_3" } })
+    house.tell(I, created("ses_1"), created("ses_2"), created("ses_3"), deleted)
+    house.tell(J, updated("ses_2"))
+    house = house.restart()
+    house.tell(I)
+    expect(claims()).toEqual(["instance-i-1 opencode i-1", "ses_1 opencode i-1"])
+  })
+
   test("are ours when only their log is left", () => {
     house.tell(I, created("ses_1"), { kind: "dispose" })
     house = house.restart()

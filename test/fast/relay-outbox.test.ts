@@ -183,6 +183,24 @@ describe("claims", () => {
     expect(binding.status()).toMatchObject({ claimed: 3 })
   })
 
+  test("of a session that came alive while connected go out at once, unless it speaks for itself", () => {
+    home.append(A, line("a0"))
+    const binding = home.connected()
+    const before = home.peer.last.ids
+    binding.claim(A)
+    binding.claim(B)
+    binding.said(...home.append(B, line("b0")))
+    turn()
+    expect(home.peer.last.ids.slice(before.length)).toEqual(["a0", "b0"])
+    expect(binding.status()).toMatchObject({ claimed: 1 })
+    // Where nobody listens the next connect claims what is alive then.
+    home.peer.last.handlers.closed()
+    binding.claim(A)
+    home.live = []
+    home.clock.advance(30_000)
+    expect(home.peer.last.open().ids).not.toContain("a0")
+  })
+
   test("stay within the window", () => {
     const files = names("opencode/s", 100).map((name) => `${name}.jsonl`)
     for (const file of files) home.append(file, line(file))

@@ -68,6 +68,13 @@ export class Lane {
     if (this.link.isReady) this.pumpAfter(AT_ONCE_MS)
   }
 
+  /** A session whose log this is has come alive again: it is claimed, unless it says something itself in this turn. */
+  claim(file: string): void {
+    if (!this.link.isReady) return
+    this.claims.push(file)
+    this.notify()
+  }
+
   /** From the relay's hello to its loss. */
   get isReady(): boolean {
     return this.link.isReady
