@@ -7,6 +7,8 @@ import { Command, CommanderError } from "commander"
 import manifest from "../package.json" with { type: "json" }
 import { addCancel } from "./cli/cancel-command.ts"
 import { processOutput } from "./cli/output.ts"
+import { addPending } from "./cli/pending-command.ts"
+import { addRespond } from "./cli/respond-command.ts"
 import { addTail } from "./cli/tail-command.ts"
 import { addTimeline } from "./cli/timeline-command.ts"
 import { addValidate } from "./cli/validate-command.ts"
@@ -14,6 +16,8 @@ import { addValidate } from "./cli/validate-command.ts"
 const EXAMPLES = `
 Examples:
   $ opencode-aep tail
+  $ opencode-aep pending
+  $ opencode-aep respond 01KX2 once
   $ opencode-aep cancel ses_1234
   $ opencode-aep timeline ~/.aep/logs/opencode/ses_1234.jsonl
   $ opencode-aep validate ~/.aep/logs/opencode/*.jsonl
@@ -30,7 +34,7 @@ const exit = (code: number): void => {
 }
 
 const program = new Command("opencode-aep")
-  .description("Shows what your agent sessions do, and what they left on disk.")
+  .description("Shows what your agent sessions do and left on disk, and answers what they ask.")
   .version(manifest.version)
   .exitOverride()
   .showHelpAfterError("next: opencode-aep help <command> shows how it is called, with examples")
@@ -41,6 +45,8 @@ const program = new Command("opencode-aep")
 addValidate(program, output, exit)
 addTimeline(program, output, exit)
 addTail(program, output, exit)
+addPending(program, output, exit)
+addRespond(program, output, exit)
 addCancel(program, output, exit)
 
 try {

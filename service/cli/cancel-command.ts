@@ -5,9 +5,11 @@
 import { homedir } from "node:os"
 import type { Command } from "commander"
 import { ulid } from "ulid"
-import { findService } from "./connection.ts"
+import { findService, keepProxiesOut } from "./connection.ts"
+import { EXITS, explainDecided, WINDOW_MS } from "./decided.ts"
 import type { Output } from "./output.ts"
-import { type Decided, sendCommand } from "./sender.ts"
+import { refusalInside } from "./person.ts"
+import { sendCommand } from "./sender.ts"
 import { visible } from "./visible.ts"
 
 const EXAMPLES = `
@@ -20,8 +22,14 @@ Examples:
   $ opencode-aep cancel ses_1234 --run msg_5678      # only if this is still the run
 `
 
-const WINDOW_MS = 10_000
-const EXITS = { accepted: 0, lost: 2, refused: 3, rejected: 3, silent: 4 } as const
+const REASONS = { refused: "there is no such open run; next: opencode-aep tail --session shows what it does" }
+
+interface CancelOptions {
+  run?: string
+  json?: boolean
+  url?: string
+  home?: string
+}
 
 /** Adds the command to the program. `exit` takes the code the process shall end with. */
 export function addCancel(program: Command, output: Output, exit: (code: number) => void): void {
@@ -31,24 +39,23 @@ export function addCancel(program: Command, output: Output, exit: (code: number)
     .description("Stops the open run of a session, over the protocol.")
     .argument("<session>", "the session's id")
     .option("--run <id>", "only this run")
+    .option("--json", "the decision, as received")
     .option("--url <address>", "address of the service")
     .option("--home <folder>", "home of the service (AEP_HOME, ~/.aep)")
     .addHelpText("after", EXAMPLES)
-    .action(async (session: string, options: { run?: string; url?: string; home?: string }) => {
+    .action(async (session: string, options: CancelOptions) => {
       exit(await run(session, options, output))
     })
 }
 
 async function run(
   session: string,
-  { run: runId, url, home }: { run?: string; url?: string; home?: string },
+  { run: runId, json, url, home }: CancelOptions,
   output: Output,
 ): Promise<number> {
-  // Commands come from people. What an agent runs may read this home, but not command with it.
-  if (process.env.OPENCODE !== undefined || process.env.AGENT !== undefined) {
-    output.complain(
-      "cancel does not run inside an agent (OPENCODE or AGENT is set); call it from a terminal of your own",
-    )
+  const inside = refusalInside("cancel", process.env)
+  if (inside !== undefined) {
+    output.complain(inside)
     return EXITS.lost
   }
   const found = findService({ url, home, env: process.env, userHome: homedir() })
@@ -56,40 +63,19 @@ async function run(
     output.complain(found.detail)
     return EXITS.lost
   }
+  keepProxiesOut(found.service)
   const decided = await sendCommand(
     {
       type: "control.cancel",
       session,
       ...(runId === undefined ? {} : { run: runId }),
+      capture: "metadata",
       data: { scope: "run" },
     },
     { service: found.service, newId: ulid, now: Date.now, windowMs: WINDOW_MS },
   )
-  if (decided.kind === "accepted")
-    await output.say(`accepted: the agent was told to stop ${visible(session)}`)
-  else output.complain(explain(decided, session))
+  if (json === true && "texts" in decided) for (const line of decided.texts) await output.say(line)
+  if (decided.kind !== "accepted") output.complain(explainDecided(decided, session, REASONS))
+  else if (json !== true) await output.say(`accepted: the agent was told to stop ${visible(session)}`)
   return EXITS[decided.kind]
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  refused: "there is no such open run; next: opencode-aep tail --session shows what it does",
-  busy: "the agent does not listen just now; try again in a few seconds",
-  invalid: "the service does not understand the command; is it of this version?",
-  unsupported: "the session's owner takes no such command",
-  unauthorized: "the service does not take the token; next: check AEP_TOKEN, or the file token in its home",
-}
-
-function explain(decided: Exclude<Decided, { kind: "accepted" }>, session: string): string {
-  switch (decided.kind) {
-    case "rejected":
-      return `rejected (${visible(decided.reason)}): ${REASONS[decided.reason] ?? "the owner of the session said no"}`
-    case "refused":
-      return decided.code === "no-route"
-        ? `no agent that runs now speaks for ${visible(session)}; next: opencode-aep tail shows who works`
-        : `refused (${visible(decided.code)}): ${REASONS[decided.code] ?? visible(decided.detail)}`
-    case "silent":
-      return "no decision within 10 s; what became of it is in the session's record"
-    case "lost":
-      return `${decided.why}; next: start it with bun run service, or name another with --url`
-  }
 }

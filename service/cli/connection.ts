@@ -1,7 +1,8 @@
 /**
  * Which service a command speaks to, with which token, and one request to its `GET /stream` (AEP-0003 §3.3). The token goes
  * out as a header and nowhere else: it is never printed, never in an address, and the one of a home never leaves this
- * machine. Used by `tail-command.ts`.
+ * machine. Used by all
+ * commands that speak to a service.
  */
 import { readFileSync } from "node:fs"
 import { homePaths } from "../home.ts"
@@ -66,6 +67,16 @@ export function findService({ url, home, env, userHome }: Whereabouts): FoundSer
     }
   }
   return { kind: "found", service: { ...base, token } }
+}
+
+/** The runtime asks a proxy even for this machine, which has no business with what passes here. */
+export function keepProxiesOut({ base, isLocal }: ServiceAddress): void {
+  if (!isLocal) return
+  const host = new URL(base).hostname
+  for (const name of ["NO_PROXY", "no_proxy"]) {
+    const before = process.env[name]
+    process.env[name] = before === undefined || before === "" ? host : `${before},${host}`
+  }
 }
 
 /** One request. The answer's headers have come when it resolves; `signal` ends the wait and the stream. */

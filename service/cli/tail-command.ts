@@ -6,11 +6,12 @@ import { homedir } from "node:os"
 import { type Command, Option } from "commander"
 import { CAPTURES, SEVERITIES } from "../../shared/aep.ts"
 import type { Message } from "../hub/message.ts"
-import { findService, openStream, type ServiceAddress } from "./connection.ts"
+import { findService, keepProxiesOut, openStream } from "./connection.ts"
+import { explainFailure } from "./failures.ts"
 import { LiveLines } from "./live-lines.ts"
 import type { Output } from "./output.ts"
 import { Progress } from "./progress.ts"
-import { type Failure, tail } from "./tail.ts"
+import { tail } from "./tail.ts"
 import { filterOf, readFromOption, type TailOptions } from "./tail-call.ts"
 import { visible } from "./visible.ts"
 
@@ -79,7 +80,7 @@ async function run(options: TailOptions, output: Output): Promise<number> {
   const found = findService({ url, home, env: process.env, userHome: homedir() })
   if (found.kind === "invalid") return wrong(output, found.detail)
   const { service } = found
-  if (service.isLocal) keepProxiesOut(new URL(service.base).hostname)
+  keepProxiesOut(service)
 
   const wish = new AbortController()
   const end = (): void => wish.abort()
@@ -92,7 +93,7 @@ async function run(options: TailOptions, output: Output): Promise<number> {
     progress: new Progress(start.from),
     show: shower(options, output),
     complain: output.complain,
-    explain: (failure) => explain(service, failure),
+    explain: (failure) => explainFailure(service, failure, "tail"),
     timers: {
       set: (task, afterMs) => setTimeout(task, afterMs),
       clear: (handle) => clearTimeout(handle as ReturnType<typeof setTimeout> | undefined),
@@ -121,29 +122,4 @@ function shower({ json, verbose }: TailOptions, { say }: Output): (message: Mess
   return async ({ event }) => {
     for (const line of lines.next(event)) await say(line)
   }
-}
-
-/** The runtime asks a proxy even for this machine, which has no business with what passes here. */
-function keepProxiesOut(host: string): void {
-  for (const name of ["NO_PROXY", "no_proxy"]) {
-    const before = process.env[name]
-    process.env[name] = before === undefined || before === "" ? host : `${before},${host}`
-  }
-}
-
-function explain({ base, token }: ServiceAddress, failure: Failure): string {
-  const address = visible(base)
-  if (failure.kind === "unreachable") {
-    return `no service answers at ${address} (${failure.code}); next: start it with bun run service, or give --url or --home`
-  }
-  const { status, error, detail } = failure
-  const words = detail === "" ? visible(error) : visible(detail)
-  const told = words === "" ? `status ${status}` : words
-  if (status === 401) {
-    const what = token === undefined ? "takes a token, and none was found" : "takes another token"
-    return `the service at ${address} ${what}; next: set AEP_TOKEN, or give its folder with --home`
-  }
-  if (status === 400) return `the service refused the call: ${told}; next: opencode-aep help tail`
-  if (status === 503) return `the service at ${address} has no room: ${told}; next: the same call in a moment`
-  return `${address} did not open a stream (${told}); next: check --url, it takes the address of the service`
 }
