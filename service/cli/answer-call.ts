@@ -60,6 +60,9 @@ function readValues(given: readonly string[], fields: readonly Field[]): ReadAns
     }
     values.set(name, [...(values.get(name) ?? []), choice ?? value])
   }
+  const missing = fields.find(({ id, required }) => required && !values.has(id))
+  if (missing !== undefined)
+    return wrong(`question ${missing.id} needs an answer; give ${offer([], [missing])}`)
   const answer: Record<string, unknown> = {}
   for (const [name, chosen] of values) {
     const isMulti = fields.find(({ id }) => id === name)?.multi === true

@@ -24,9 +24,10 @@ export function explainDecided(
   switch (decided.kind) {
     case "rejected": {
       const { reason, why, detail } = decided
-      const told = reasons[why] ?? reasons[reason] ?? REASONS[reason]
-      const words = visible(detail) || "the owner of the session said no"
-      return `rejected (${visible([reason, why].filter(Boolean).join(", "))}): ${told ?? words}`
+      // The owner's own words are content, and often not told.
+      const words = visible(detail) || REASONS[reason] || "the owner of the session said no"
+      const told = reasons[why] ?? reasons[reason] ?? words
+      return `rejected (${visible([reason, why].filter(Boolean).join(", "))}): ${told}`
     }
     case "refused":
       return decided.code === "no-route"

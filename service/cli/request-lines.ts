@@ -17,6 +17,7 @@ export interface Choice {
 export interface Field extends Choice {
   multi: boolean
   other: boolean
+  required: boolean
   choices: Choice[]
 }
 
@@ -31,6 +32,7 @@ export function fieldsOf({ data = {} }: AepEvent): Field[] {
     ...choiceOf(field),
     multi: field.multi === true,
     other: field.other === true,
+    required: field.required === true,
     choices: choicesIn(field.choices),
   }))
 }

@@ -41,6 +41,11 @@ const REASONS: Readonly<Record<string, string>> = {
   stale: "the agent does not wait for this any more",
   oob: "this request can be answered in the agent's own dialog only",
   underway: "another answer is on its way to the agent",
+  subject: "the session made no such request",
+  option: "there is no such option; next: opencode-aep pending shows them",
+  text: "the words name no option; give one by its id",
+  form: "there are several questions; give --value for each of them",
+  values: "an answer is none that its question takes; next: opencode-aep pending shows them",
 }
 
 interface RespondOptions {
