@@ -128,9 +128,13 @@ export class Responds {
       if (event.type !== "attention.resolved" && event.type !== "attention.timeout") continue
       for (const course of [...this.courses.values()]) {
         if (course.command.subject !== event.subject || course.session !== event.session) continue
-        if (!course.isUndecided || this.decisions.isDecided(course.mark)) this.forget(course)
-        // Somebody else was faster. Nothing may be said from in here, and nothing more be sent.
-        else this.wait(course, 0, () => this.guard(course))
+        if (!course.isUndecided || this.decisions.isDecided(course.mark)) {
+          this.forget(course)
+          continue
+        }
+        // Somebody else was faster. Nothing more is sent from now on; and nothing may be said from in here.
+        this.road.settle(course.instance, course.request)
+        this.wait(course, 0, () => this.guard(course))
       }
     }
   }
