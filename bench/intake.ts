@@ -6,8 +6,9 @@
 import { join } from "node:path"
 import { suitePort } from "../test/ports.ts"
 import { drive, type Script, writeScript } from "./intake/drive.ts"
-import { SERVERS, type Server, type ServerName, startServer } from "./intake/server.ts"
+import { SERVERS, type ServerName, startServer } from "./intake/server.ts"
 import { median, row, say } from "./sample.ts"
+import type { Server } from "./server.ts"
 
 /** Share of the bare Hono route's moments a second that the service is to reach with one moment a request. */
 const TARGET = 0.4

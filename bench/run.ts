@@ -1,11 +1,11 @@
 /**
  * Every bench, one after the other, each in a process of its own: `bun bench/run.ts [--quick] [name...]`. Names:
- * intake, enqueue, fanout, starve, scale. Figures are for people; nothing fails but a bench that breaks.
+ * intake, enqueue, fanout, asks, starve, scale. Figures are for people; nothing fails but a bench that breaks.
  */
 import { join } from "node:path"
 import { say } from "./sample.ts"
 
-const BENCHES = ["intake", "enqueue", "fanout", "starve", "scale"] as const
+const BENCHES = ["intake", "enqueue", "fanout", "asks", "starve", "scale"] as const
 
 const quick = process.argv.includes("--quick")
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))

@@ -1,0 +1,68 @@
+/** A server that is measured: a fresh process with a home of its own, its memory and its processor time. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { startChild } from "../test/agent/child.ts"
+import { waitFor } from "../test/agent/wait.ts"
+
+export const ROOT = join(import.meta.dir, "..")
+
+/** What is started. */
+export interface Measured {
+  name: string
+  port: number
+  /** File relative to the repository, which takes the port as its argument; the real service when absent. */
+  bare?: string
+  /** More of its environment. */
+  env?: Readonly<Record<string, string>>
+}
+
+/** A server that listens. */
+export interface Server {
+  pid: number
+  port: number
+  /** Processor time of the process so far, milliseconds, in steps of ten. */
+  cpuMs(): number
+  /** Resident memory, bytes. */
+  rss(): number
+  stop(): Promise<void>
+}
+
+/** Starts it and waits until it listens. Throws with what it printed when it ends before. */
+export async function startMeasured({ name, port, bare, env = {} }: Measured): Promise<Server> {
+  const home = mkdtempSync(join(tmpdir(), "aep-bench-"))
+  const command = bare === undefined ? [join(ROOT, "service/main.ts")] : [join(ROOT, bare), `${port}`]
+  const child = startChild({
+    command: [process.execPath, ...command],
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? "", HOME: home, AEP_HOME: home, AEP_OPENCODE_PORT: `${port}`, ...env },
+  })
+  const print = () => `${child.stdout()}\n${child.stderr()}`
+  await waitFor(
+    `start of ${name}`,
+    10_000,
+    () => child.stdout().includes("listens") || !child.isRunning(),
+    print,
+  )
+  if (!child.isRunning()) throw new Error(`${name} ended at its start\n${print()}`)
+  return {
+    pid: child.pid,
+    port,
+    cpuMs: () => cpuOf(child.pid),
+    rss: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) * 1024,
+    async stop() {
+      await child.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** User and system time of all threads of a process, milliseconds; Linux only, like the figures in the README. */
+export function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+  // The second field is the name in brackets and may hold spaces.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  const TICK_MS = 10
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
