@@ -10,6 +10,7 @@ import { SERVICE_HELP } from "./cli/service-help.ts"
 import { createCommands } from "./commands.ts"
 import { type Config, readConfig } from "./config.ts"
 import { ACCEPTS, ACK_WINDOW_MS } from "./control/control.ts"
+import { RequestTally } from "./control/tally.ts"
 import { Emitter } from "./emit/emitter.ts"
 import { HISTORY_BOUNDS, readHistory } from "./emit/history.ts"
 import { createIds } from "./emit/ids.ts"
@@ -113,6 +114,7 @@ function start(config: Config): void {
     now: Date.now,
     timers,
   })
+  const tally = new RequestTally()
   const emitter = new Emitter(
     ledger,
     {
@@ -128,6 +130,7 @@ function start(config: Config): void {
       if (logged !== undefined) relay?.said(logged.file, logged.start, logged.end)
       else for (const { text } of messages) relay?.missed(key, text)
       control.said(messages)
+      tally.said(messages)
       hub.publish(messages)
     },
   )
@@ -189,6 +192,7 @@ function start(config: Config): void {
     readers: { sockets: endpoint.sockets.size, streams: endpoint.streams.size },
     claims: endpoint.roster.size,
     commands: control.counts,
+    requests: tally.counts,
     isDegraded: ledger.degraded,
     relay: relay?.status(),
   })

@@ -2,6 +2,7 @@
  * What `/metrics` tells and `/healthz` counts: the figures of every part under names of ours. Pure: figures in, figures
  * out; `main.ts` collects them, `http/metrics.ts` writes them.
  */
+import type { RequestCounts } from "./control/tally.ts"
 import type { RelayStatus } from "./emit/relay.ts"
 import type { Metric } from "./http/metrics.ts"
 import type { HubCounts } from "./hub/hub.ts"
@@ -16,6 +17,7 @@ export interface Figures {
   readers: { sockets: number; streams: number }
   claims: number
   commands: { commands: number; repeated: number; accepted: number; rejected: number; unroutable: number }
+  requests: RequestCounts
   isDegraded: boolean
   /** Absent without a relay. */
   relay: RelayStatus | undefined
@@ -25,7 +27,7 @@ type Rows = readonly [label: string, value: number][]
 
 /** The figures as metrics. */
 export function metricsOf(figures: Figures): Metric[] {
-  const { moments, emitted, hub, readers, commands, population, relay } = figures
+  const { moments, emitted, hub, readers, commands, requests, population, relay } = figures
   return [
     gauge("aep_uptime_seconds", "Seconds since the service started.", figures.uptimeMs / 1000),
     gauge("aep_log_degraded", "1 while events or state cannot be written.", figures.isDegraded ? 1 : 0),
@@ -67,6 +69,13 @@ export function metricsOf(figures: Figures): Metric[] {
       ["accepted", commands.accepted],
       ["rejected", commands.rejected],
       ["unroutable", commands.unroutable],
+    ]),
+    ...counters("aep_requests_total", "Asks and questions, raised and by how they ended.", "what", [
+      ["raised", requests.raised],
+      ["answered", requests.answered],
+      ["auto", requests.auto],
+      ["dismissed", requests.dismissed],
+      ["lapsed", requests.lapsed],
     ]),
     ...(relay === undefined ? [] : relayMetrics(relay)),
   ]
