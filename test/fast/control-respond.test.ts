@@ -62,6 +62,14 @@ async function asking(family = "reply"): Promise<AepEvent> {
   return request
 }
 
+/** Time passes, in which the plugin polls. */
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 4_000) {
+    house.clock.advance(Math.min(left, 4_000))
+    await poll()
+  }
+}
+
 let made = 0
 /** A command; members may be replaced. */
 function command(
@@ -287,10 +295,7 @@ describe("an answer that the agent does not confirm", () => {
 describe("a deadline", () => {
   test("an answer 100 ms before it acts", async () => {
     const request = await asking()
-    for (let left = WINDOWS.askMs - 100; left > 0; left -= 4_000) {
-      house.clock.advance(Math.min(left, 4_000))
-      await poll()
-    }
+    await pass(WINDOWS.askMs - 100)
     answer(request)
     const { request: name, decision } = await down()
     house.tell(I, replied("once", decision.by), report(name, "done", decision.by))
@@ -300,10 +305,7 @@ describe("a deadline", () => {
 
   test("an answer on its way at that moment is waited for, and the record does not say that nobody answered", async () => {
     const request = await asking()
-    for (let left = WINDOWS.askMs - 100; left > 0; left -= 4_000) {
-      house.clock.advance(Math.min(left, 4_000))
-      await poll()
-    }
+    await pass(WINDOWS.askMs - 100)
     answer(request)
     const { request: name, decision } = await down()
     house.clock.advance(1_500)
@@ -317,10 +319,7 @@ describe("a deadline", () => {
 
   test("what was not sent down by then never is", async () => {
     const request = await asking()
-    for (let left = WINDOWS.askMs - 1_000; left > 0; left -= 4_000) {
-      house.clock.advance(Math.min(left, 4_000))
-      await poll()
-    }
+    await pass(WINDOWS.askMs - 1_000)
     const event = answer(request)
     house.clock.advance(3_000)
     expect(await decisions()).toEqual([])
@@ -359,10 +358,7 @@ describe("a command that cannot be done", () => {
 
   test("to a request that has lapsed says so", async () => {
     const request = await asking()
-    for (let left = WINDOWS.askMs; left > 0; left -= 4_000) {
-      house.clock.advance(4_000)
-      await poll()
-    }
+    await pass(WINDOWS.askMs)
     expect(said(answer(request))).toEqual(["refused expired"])
   })
 

@@ -10,7 +10,8 @@ import { busEvent } from "./plugin-fixtures.ts"
 import { type Peer, type Poll, startPeer } from "./plugin-peer.ts"
 
 const KEY = "test-key"
-const QUICK: Pace = {
+/** A pace in which little is waited for. */
+export const QUICK: Pace = {
   ...PACE,
   requestMs: 500,
   pollMs: 2_000,

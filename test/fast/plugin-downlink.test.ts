@@ -5,21 +5,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createHmac } from "node:crypto"
 import { type Core, createCore } from "../../plugin/src/core.ts"
-import { PACE, type Pace } from "../../plugin/src/pace.ts"
+import type { Pace } from "../../plugin/src/pace.ts"
 import type { DownMessage } from "../../shared/moments.ts"
+import { QUICK } from "./plugin-answers-house.ts"
 import { busEvent, idle } from "./plugin-fixtures.ts"
 import { type Peer, type Poll, startPeer } from "./plugin-peer.ts"
 
 const KEY = "test-key"
-const QUICK: Pace = {
-  ...PACE,
-  requestMs: 500,
-  pollMs: 2_000,
-  pollGapMs: 1,
-  pollBackoffMs: 1,
-  backoffMostMs: 5,
-  callMs: 50,
-}
 const S = "ses_1"
 const RUN = "msg_1"
 const TEXT = JSON.stringify({ kind: "cancel", session: S, run: RUN })

@@ -6,6 +6,7 @@ import type { Commander } from "../agent/commander.ts"
 import type { LoggedEvent, Service } from "../agent/service.ts"
 import { AGENTS, type AgentVersion } from "../agent/versions.ts"
 import { waitFor } from "../agent/wait.ts"
+import { faultsOfLog } from "./log-rules.ts"
 
 /** Every wait for the agent or the service. */
 export const WAIT_MS = 20_000
@@ -140,3 +141,14 @@ export async function runEnd(service: Service, session: string, nth = 1): Promis
 /** Waits for a fact of the world. */
 export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<boolean> =>
   waitFor(what, WAIT_MS, holds)
+
+/** Waits until every log keeps the rules of any log; throws with what does not. */
+export async function soundLogs(service: Service): Promise<void> {
+  const faults = () => [...service.lines()].flatMap(([name, lines]) => faultsOfLog(name, lines))
+  await waitFor(
+    "sound logs",
+    WAIT_MS,
+    () => faults().length === 0,
+    () => faults().join("\n"),
+  )
+}
