@@ -42,6 +42,15 @@ const sizes = {
     { label: "L", description: "large" },
   ],
 }
+/** Two choices that read alike: a text of that label names neither, and is what was said. */
+const twins = {
+  question: "Which one?",
+  header: "Twins",
+  options: [
+    { label: "same", description: "the one" },
+    { label: "Same", description: "the other" },
+  ],
+}
 /** A label that must not be told as it is, and must reach the model as it is. */
 const secret = {
   question: "Which key?",
@@ -147,6 +156,7 @@ function questions(agent: AgentVersion): void {
     ["a text that is a label", [colour], { text: " BLUE " }, [["blue"]], { 1: "2" }],
     ["a text that is a choice's id", [colour], { text: "1" }, [["red"]], { 1: "1" }],
     ["a text of its own", [colour], { text: "no idea" }, [["no idea"]], { 1: "no idea" }],
+    ["a text that is the label of two choices", [twins], { text: "SAME" }, [["SAME"]], { 1: "SAME" }],
     ["an option that is a choice", [colour], { option: "2" }, [["blue"]], { 1: "2" }],
   ]
   test.each(forms)(
