@@ -875,6 +875,38 @@ function settleOn(output, status, resolve) {
   }
 }
 
+// plugin/src/holding.ts
+function createHolding({ asks, tell, drops, pace }) {
+  const holds = new Map;
+  return {
+    begin(permission, output) {
+      const ask = asks.hook(permission);
+      if (ask === undefined)
+        return;
+      const held = createHold({
+        output,
+        holdMs: pace.holdMs,
+        graceMs: pace.holdGraceMs,
+        onOver: () => {
+          holds.delete(ask);
+          asks.close(ask);
+        },
+        onFault: () => drops.count("fault")
+      });
+      holds.set(ask, held);
+      ask.onVoid = held.annul;
+      try {
+        asks.keep(ask, tell(permission));
+      } catch {
+        drops.count("permission.ask");
+        held.release();
+      }
+      return held.over;
+    },
+    of: (ask) => holds.get(ask)
+  };
+}
+
 // plugin/src/host.ts
 function readHost() {
   const env = globalThis.process?.env;
@@ -1335,12 +1367,14 @@ function trimMoment(hook, input, output, memory) {
       return isToolInput(input) ? { kind: "tool.after", input, output: output ?? {} } : undefined;
     case "chat.message":
       return { kind: "chat.message", input, output: asFields(output) };
-    case "permission.ask": {
-      const cut = [];
-      const permission = boundMetadata(input, "permission", cut);
-      return withCut({ kind: "permission.ask", permission }, cut);
-    }
+    case "permission.ask":
+      return trimAsk(input);
   }
+}
+function trimAsk(input) {
+  const cut = [];
+  const permission = boundMetadata(input, "permission", cut);
+  return withCut({ kind: "permission.ask", permission }, cut);
 }
 function planeOf(hook, input) {
   if (hook !== "event")
@@ -1641,7 +1675,6 @@ function createCore(context, explicit, host, pace) {
   const memory = createMemory(explicit.stream);
   const drops = createDrops();
   const asks = createAsks();
-  const holds = new Map;
   const client = createClient(() => asFields(context).client, directoryOf(context), pace.callMs);
   let next = 0;
   const now = () => Date.now();
@@ -1663,7 +1696,7 @@ function createCore(context, explicit, host, pace) {
   const deliver = createDelivery({
     client,
     promptOf: (session) => memory.prompts.get(session),
-    answer: createAnswering({ asks, client, holdOf: (ask) => holds.get(ask) }),
+    answer: createAnswering({ asks, client, holdOf: (ask) => holding.of(ask) }),
     report: (report) => push(deliveryOf(report), "delivery", "state"),
     drops
   });
@@ -1700,46 +1733,23 @@ function createCore(context, explicit, host, pace) {
       lookUp(seen.opened.session);
     return seen;
   };
-  const hold = (input, output, at) => {
-    if (explicit.noHold || uplink.refusing || !downlink.answerable || !isFields(input))
-      return;
-    const ask = asks.hook(input);
-    if (ask === undefined)
-      return;
-    const held = createHold({
-      output,
-      holdMs: pace.holdMs,
-      graceMs: pace.holdGraceMs,
-      onOver: () => {
-        holds.delete(ask);
-        asks.close(ask);
-      },
-      onFault: () => drops.count("fault")
-    });
-    holds.set(ask, held);
-    ask.onVoid = held.annul;
-    lookUp(ask.session);
-    try {
-      const moment = trimMoment("permission.ask", input, output, memory);
-      if (moment === undefined)
-        held.release();
-      else
-        asks.keep(ask, push({ ...moment, held: true }, KINDS["permission.ask"], "state", at));
-    } catch {
-      drops.count(KINDS["permission.ask"]);
-      held.release();
+  const holding = createHolding({
+    asks,
+    drops,
+    pace,
+    tell: (permission) => {
+      lookUp(`${permission.sessionID}`);
+      const moment = { ...trimAsk(permission), held: true };
+      return push(moment, KINDS["permission.ask"], "state");
     }
-    return held.over;
-  };
+  });
   const take = (hook, input, output) => {
-    if (isNoise(hook, input, memory))
+    if (hook === "permission.ask" || isNoise(hook, input, memory))
       return;
     const at = now();
     const version = hook === "event" ? versionIn(input) : undefined;
     if (version !== undefined)
       instance.version = version;
-    if (hook === "permission.ask")
-      return hold(input, output, at);
     try {
       const { opened, by } = follow(hook, input);
       notePrompt(memory, hook, input, output);
@@ -1764,10 +1774,14 @@ function createCore(context, explicit, host, pace) {
     } catch {
       drops.count(kindOf(hook, input));
     }
-    return;
   };
   return {
     take,
+    hold(input, output) {
+      if (explicit.noHold || uplink.refusing || !downlink.answerable || !isFields(input))
+        return;
+      return holding.begin(input, output);
+    },
     async end() {
       downlink.close();
       asks.voidAll();
@@ -1830,12 +1844,12 @@ function createHooks(slot, open) {
   const speaker = {};
   let spoke = false;
   let disposed = false;
-  const take = (hook, subject, input, output) => {
+  const speaking = (subject) => {
     if (!claim(slot, speaker, subject) || disposed)
       return;
     spoke = true;
     slot.core ??= open();
-    return slot.core.take(hook, input, output);
+    return slot.core;
   };
   const end = async () => {
     if (!spoke)
@@ -1848,7 +1862,7 @@ function createHooks(slot, open) {
   const observe = (hook) => async (input, output) => {
     try {
       if (isObject(input))
-        take(hook, input, input, output);
+        speaking(input)?.take(hook, input, output);
     } catch {}
   };
   return {
@@ -1858,7 +1872,7 @@ function createHooks(slot, open) {
         if (!isObject(event))
           return;
         const { type, properties } = event;
-        take("event", isObject(properties) ? properties : event, event, undefined);
+        speaking(isObject(properties) ? properties : event)?.take("event", event, undefined);
         if (type === "server.instance.disposed")
           await end();
       } catch {}
@@ -1870,7 +1884,7 @@ function createHooks(slot, open) {
       let held;
       try {
         if (isObject(input))
-          held = take("permission.ask", input, input, output);
+          held = speaking(input)?.hold?.(input, output);
       } catch {}
       await held;
     },

@@ -4,7 +4,7 @@
  * agent's objects and throws nothing.
  */
 import { createAnswering } from "./answering.ts"
-import { type Ask, createAsks, type Seen } from "./asks.ts"
+import { createAsks, type Seen } from "./asks.ts"
 import { writeMoment } from "./bound.ts"
 import { createClient } from "./client.ts"
 import type { Explicit } from "./config.ts"
@@ -12,23 +12,33 @@ import { createDelivery, type Report } from "./deliver.ts"
 import { createDownlink } from "./downlink.ts"
 import { createDrops } from "./drops.ts"
 import { asFields, asText, isFields } from "./fields.ts"
-import { createHold, type Hold } from "./hold.ts"
+import { createHolding } from "./holding.ts"
 import { directoryOf, type Host } from "./host.ts"
 import { createInstance, versionIn } from "./instance.ts"
 import { createKin } from "./kin.ts"
 import { createLink } from "./link.ts"
 import { createMemory, type Memory, remember } from "./memory.ts"
 import type { Pace } from "./pace.ts"
-import { type HookName, isNoise, type Plane, planeOf, type TrimmedMoment, trimMoment } from "./table.ts"
+import {
+  type HookName,
+  isNoise,
+  type Plane,
+  planeOf,
+  type TrimmedMoment,
+  trimAsk,
+  trimMoment,
+} from "./table.ts"
 import { createUplink } from "./uplink.ts"
 
 /** What the hooks of every copy of this file in the process may call; keep it stable, the copies may differ. */
 export interface Core {
+  /** Takes one hook call: for `event` the bus event and nothing, else the hook's two arguments. */
+  take(hook: HookName, input: unknown, output: unknown): void
   /**
-   * Takes one hook call: for `event` the bus event and nothing, else the hook's two arguments. What it returns is to be awaited
-   * by the hook, and rejects when that must throw; undefined = it may return at once.
+   * Takes the `permission.ask` hook of OpenCode 1.0, for which the agent waits: what it returns is to be awaited by the hook, and
+   * rejects when that must throw; undefined = it returns at once. Absent in a core of an older copy.
    */
-  take(hook: HookName, input: unknown, output: unknown): Promise<void> | undefined
+  hold?(input: unknown, output: unknown): Promise<void> | undefined
   /** Says goodbye and flushes within the pace's bounds. */
   end(): Promise<void>
 }
@@ -48,7 +58,6 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
   const memory = createMemory(explicit.stream)
   const drops = createDrops()
   const asks = createAsks()
-  const holds = new Map<Ask, Hold>()
   const client = createClient(() => asFields(context).client, directoryOf(context), pace.callMs)
   let next = 0
   const now = () => Date.now()
@@ -69,7 +78,7 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
   const deliver = createDelivery({
     client,
     promptOf: (session) => memory.prompts.get(session),
-    answer: createAnswering({ asks, client, holdOf: (ask) => holds.get(ask) }),
+    answer: createAnswering({ asks, client, holdOf: (ask) => holding.of(ask) }),
     report: (report) => push(deliveryOf(report), "delivery", "state"),
     drops,
   })
@@ -108,57 +117,37 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
     return seen
   }
 
-  const hold = (input: unknown, output: unknown, at: number): Promise<void> | undefined => {
-    if (explicit.noHold || uplink.refusing || !downlink.answerable || !isFields(input)) return undefined
-    const ask = asks.hook(input)
-    if (ask === undefined) return undefined
-    const held = createHold({
-      output,
-      holdMs: pace.holdMs,
-      graceMs: pace.holdGraceMs,
-      onOver: () => {
-        holds.delete(ask)
-        asks.close(ask)
-      },
-      onFault: () => drops.count("fault"),
-    })
-    holds.set(ask, held)
-    ask.onVoid = held.annul
-    lookUp(ask.session)
-    try {
-      const moment = trimMoment("permission.ask", input, output, memory)
-      if (moment === undefined) held.release()
-      else
-        asks.keep(ask, push({ ...moment, held: true } as TrimmedMoment, KINDS["permission.ask"], "state", at))
-    } catch {
-      // It cannot be told, so nobody will answer it.
-      drops.count(KINDS["permission.ask"])
-      held.release()
-    }
-    return held.over
-  }
+  const holding = createHolding({
+    asks,
+    drops,
+    pace,
+    tell: (permission) => {
+      lookUp(`${permission.sessionID}`)
+      const moment = { ...trimAsk(permission), held: true } as const
+      return push(moment, KINDS["permission.ask"], "state")
+    },
+  })
 
-  const take = (hook: HookName, input: unknown, output: unknown): Promise<void> | undefined => {
-    if (isNoise(hook, input, memory)) return undefined
+  const take = (hook: HookName, input: unknown, output: unknown): void => {
+    // Where an ask's hook is not held the agent asks over its bus right after, and that is what is told.
+    if (hook === "permission.ask" || isNoise(hook, input, memory)) return
     const at = now()
     const version = hook === "event" ? versionIn(input) : undefined
     if (version !== undefined) instance.version = version
-    // Where it is not held the agent asks over its bus right after, and that is what is told.
-    if (hook === "permission.ask") return hold(input, output, at)
     try {
       const { opened, by } = follow(hook, input)
       notePrompt(memory, hook, input, output)
       if (uplink.refusing) {
         next += 1
         drops.count(kindOf(hook, input))
-        if (opened === undefined) return undefined
+        if (opened === undefined) return
       }
       const moment = trimMoment(hook, input, output, memory)
-      if (moment === undefined) return undefined
+      if (moment === undefined) return
       const tagged = by === undefined ? moment : ({ ...moment, by } as TrimmedMoment)
       if (uplink.refusing) {
         if (opened !== undefined) asks.keep(opened, writeMoment(tagged, 0, at).text)
-        return undefined
+        return
       }
       const text = push(tagged, kindOf(hook, input), planeOf(hook, input), at)
       if (opened !== undefined) asks.keep(opened, text)
@@ -166,11 +155,14 @@ export function createCore(context: unknown, explicit: Explicit, host: Host, pac
       // Cyclic, a bigint, or a getter that throws: the agent's object cannot be told, its loss can.
       drops.count(kindOf(hook, input))
     }
-    return undefined
   }
 
   return {
     take,
+    hold(input, output) {
+      if (explicit.noHold || uplink.refusing || !downlink.answerable || !isFields(input)) return undefined
+      return holding.begin(input, output)
+    },
     async end() {
       downlink.close()
       asks.voidAll()

@@ -19,18 +19,14 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
   let spoke = false
   let disposed = false
 
-  const take = (
-    hook: HookName,
-    subject: object,
-    input: unknown,
-    output: unknown,
-  ): Promise<void> | undefined => {
+  /** The core, for a subject that is ours to tell. */
+  const speaking = (subject: object): Core | undefined => {
     // OpenCode 1.18 publishes a last `session.updated` after it called `dispose`. It is claimed, lest a mute copy
     // opens an instance for it, and not told: an instance opened here would have nobody to end it.
     if (!claim(slot, speaker, subject) || disposed) return undefined
     spoke = true
     slot.core ??= open()
-    return slot.core.take(hook, input, output)
+    return slot.core
   }
 
   const end = async () => {
@@ -46,7 +42,7 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
     (hook: HookName): Hook =>
     async (input, output) => {
       try {
-        if (isObject(input)) take(hook, input, input, output)
+        if (isObject(input)) speaking(input)?.take(hook, input, output)
       } catch {
         // A fault of ours must look to the agent as if we were not installed.
       }
@@ -58,7 +54,7 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
         const event = asFields(input).event
         if (!isObject(event)) return
         const { type, properties } = event
-        take("event", isObject(properties) ? properties : event, event, undefined)
+        speaking(isObject(properties) ? properties : event)?.take("event", event, undefined)
         // The only goodbye OpenCode 1.0 says; later versions call the hook and do not deliver this event.
         if (type === "server.instance.disposed") await end()
       } catch {
@@ -71,7 +67,7 @@ export function createHooks(slot: Slot, open: () => Core): Hooks {
     "permission.ask": async (input, output) => {
       let held: Promise<void> | undefined
       try {
-        if (isObject(input)) held = take("permission.ask", input, input, output)
+        if (isObject(input)) held = speaking(input)?.hold?.(input, output)
       } catch {
         // As above.
       }

@@ -103,12 +103,16 @@ export function trimMoment(
       return isToolInput(input) ? { kind: "tool.after", input, output: output ?? {} } : undefined
     case "chat.message":
       return { kind: "chat.message", input, output: asFields(output) }
-    case "permission.ask": {
-      const cut: string[] = []
-      const permission = boundMetadata(input, "permission", cut)
-      return withCut({ kind: "permission.ask", permission }, cut)
-    }
+    case "permission.ask":
+      return trimAsk(input)
   }
+}
+
+/** What is forwarded of the `permission.ask` hook's first argument. */
+export function trimAsk(input: Fields): TrimmedMoment {
+  const cut: string[] = []
+  const permission = boundMetadata(input, "permission", cut)
+  return withCut({ kind: "permission.ask", permission }, cut)
 }
 
 /** The plane of a hook call: everything but bus events decides the state of a session. */

@@ -33,7 +33,7 @@ async function answerable(...given: Parameters<AnswersHouse["core"]>): Promise<C
 /** A hook that is held, and how it ends. */
 function hold(core: Core, output: object = { status: "ask" }) {
   const seen: { end?: string } = {}
-  const held = core.take("permission.ask", PERMISSION, output)
+  const held = core.hold?.(PERMISSION, output)
   if (held === undefined) throw new Error("the hook was not held")
   const over = held.then(
     () => {
@@ -96,7 +96,7 @@ describe("a hook is held", () => {
   test.each(never)("never %s", async (_, made) => {
     const core = await made()
     const output = { status: "ask" }
-    expect(core.take("permission.ask", PERMISSION, output)).toBeUndefined()
+    expect(core.hold?.(PERMISSION, output)).toBeUndefined()
     expect(output).toEqual({ status: "ask" })
     expect(isTold()).toBe(false)
   })
@@ -105,7 +105,7 @@ describe("a hook is held", () => {
     "never for %j",
     async (input) => {
       const core = await answerable()
-      expect(core.take("permission.ask", input, { status: "ask" })).toBeUndefined()
+      expect(core.hold?.(input, { status: "ask" })).toBeUndefined()
     },
   )
 
@@ -113,7 +113,7 @@ describe("a hook is held", () => {
     const core = await answerable()
     const cyclic: Record<string, unknown> = { ...PERMISSION }
     cyclic.metadata = { big: 1n }
-    const held = core.take("permission.ask", cyclic, { status: "ask" })
+    const held = core.hold?.(cyclic, { status: "ask" })
     await held
     await house.send(["R1", hook("allow")])
     await house.reported(1)
@@ -251,6 +251,17 @@ describe("the hook of the agent", () => {
     await waiting[0]
     expect(output).toEqual({ status: "allow" })
     expect(house.peer.applied.filter(({ kind }) => kind === "permission.ask")).toHaveLength(1)
+  })
+
+  test("is never held between copies of two versions: whoever speaks must know how", async () => {
+    const core = await answerable()
+    const older = copy("/older", { take: () => undefined, end: async () => undefined })
+    await older["permission.ask"](PERMISSION, { status: "ask" })
+    // An older copy's hook hands it to `take`, and waits for nothing.
+    core.take("permission.ask", PERMISSION, { status: "ask" })
+    tell(core, "permission.updated", PERMISSION)
+    await house.peer.until(() => house.told().includes("permission.updated"))
+    expect(isTold()).toBe(false)
   })
 
   test("rejects when its ask became void", async () => {
