@@ -11,6 +11,8 @@ export type Change =
   /** `how` in words for people. */
   | { kind: "ended"; request: AepEvent; how: string }
 
+/** Characters of an id that name a request: a slip of the hand must not answer whatever waits. */
+const LEAST = 4
 /** Requests that have ended and are remembered with how they did. */
 const MOST_ENDED = 10_000
 
@@ -54,8 +56,8 @@ export class Requests {
   /** Those whose id is this, or else begins or ends with it; and how the one of this id ended, if it did. */
   named(text: string): { open: AepEvent[]; ended: string | undefined } {
     const exact = this.open.filter(({ id }) => id === text)
-    const open =
-      exact.length > 0 ? exact : this.open.filter(({ id }) => id.startsWith(text) || id.endsWith(text))
+    const isPart = (id: string): boolean => id.startsWith(text) || id.endsWith(text)
+    const open = exact.length > 0 || text.length < LEAST ? exact : this.open.filter(({ id }) => isPart(id))
     const ended = [...this.gone.values()].find(({ request }) => request.id === text)?.how
     return { open, ended }
   }

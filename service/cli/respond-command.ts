@@ -18,9 +18,10 @@ import { type Decided, type Frame, sendCommand } from "./sender.ts"
 import { visible } from "./visible.ts"
 
 const EXAMPLES = `
-The request is named by its id as "opencode-aep pending" shows it; its beginning or end will do where it is the only one. An
-option is named by its id or label. A text is an option's id or label, or refuses and is the reason. Questions take --value
-for each, with a choice's id or label, or own words where the question takes some; once more for another choice.
+The request is named by its id as "opencode-aep pending" shows it; four or more characters of its beginning or end will do
+where it is the only one. An option is named by its id or label. A text is an option's id or label, or refuses and is the
+reason. Questions take --value for each, with a choice's id or label, or own words where the question takes some; once more
+for another choice.
 Exit code: 0 applied; 2 a wrong call, or a service that is not there; 3 refused, with the reason; 4 not confirmed in time.
 
 Examples:

@@ -165,6 +165,12 @@ describe("a wrong call sends nothing", () => {
     await house.tell(bus("session.idle", { sessionID: session }))
   })
 
+  test("an id of which too little is given", async () => {
+    const { code, complained } = await house.run(["respond", request.slice(-3), "once", "--session", session])
+    expect([code, complained]).toEqual([3, expect.stringContaining(`no request ${request.slice(-3)} waits`)])
+    await house.tell(bus("session.idle", { sessionID: session }))
+  })
+
   test("an id that fits several", async () => {
     await house.tell(
       bus("permission.asked", { id: `${ask}b`, sessionID: session, permission: "bash", patterns: [] }),
