@@ -2,7 +2,7 @@
  * Somebody between the agent and its service, and somebody in the service's place (design.md §3, Proof): whatever they send down,
  * nothing of it is applied by the real agents. Set-up as in `scenarios.test.ts`.
  */
-import { afterEach, describe, expect, test } from "bun:test"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { createHmac } from "node:crypto"
 import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -31,10 +31,10 @@ interface Poll {
   bearer: string
 }
 
-/** A proxy in front of the service that lets everything through but decisions. */
-function startMiddle(tamper: Tamper) {
-  const seen: DownMessage[] = []
-  const state = { tampered: 0, pollsAfter: 0 }
+/** A proxy in front of the service that lets everything through but decisions, which it treats as it is told. */
+function startMiddle() {
+  const fresh = (tamper: Tamper) => ({ tamper, seen: [] as DownMessage[], tampered: 0, pollsAfter: 0 })
+  let state = fresh((messages) => messages)
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: MIDDLE,
@@ -55,6 +55,7 @@ function startMiddle(tamper: Tamper) {
       const body = JSON.parse(text) as { messages: DownMessage[]; answerable: boolean }
       const isDecision = ({ decision }: DownMessage) => !/"kind":"(pending|lapse)"/.test(decision)
       const decisions = body.messages.filter(isDecision)
+      const { tamper, seen } = state
       seen.push(...decisions)
       const poll = {
         instance: found[1] ?? "",
@@ -71,6 +72,10 @@ function startMiddle(tamper: Tamper) {
     },
   })
   return {
+    /** Treats decisions like this from now on, and knows none of those before. */
+    use: (tamper: Tamper) => {
+      state = fresh(tamper)
+    },
     /** What was sent instead has been looked at: the plugin asked again. */
     done: () =>
       waitFor("answer that was tampered with, and the poll after it", WAIT_MS, () => state.pollsAfter > 0),
@@ -151,10 +156,17 @@ const surfaces = SURFACES.filter(({ agent }) => agent.agent === "opencode")
 describe.each(surfaces.map((surface) => [surface.name, surface] as const))(
   "%s > a middleman",
   (_, surface) => {
-    let parts: Parts | undefined
-    let commander: Commander | undefined
-    let middle: ReturnType<typeof startMiddle> | undefined
-    afterEach(async () => {
+    let parts: Parts
+    let commander: Commander
+    let middle: ReturnType<typeof startMiddle>
+    beforeAll(async () => {
+      middle = startMiddle()
+      const own = { AEP_OPENCODE_KEY: KEY }
+      const env = { ...own, ...surface.env, AEP_OPENCODE_URL: `http://127.0.0.1:${MIDDLE}` }
+      parts = await openParts(surface.agent, "project", own, env)
+      commander = await openCommander(parts.service().url, parts.sandbox)
+    }, TEST_MS)
+    afterAll(async () => {
       commander?.close()
       await parts?.close()
       await middle?.stop()
@@ -163,16 +175,8 @@ describe.each(surfaces.map((surface) => [surface.name, surface] as const))(
     test.each(TAMPERS)(
       "who %s gets nothing applied",
       async (name, tamper) => {
-        middle = startMiddle(tamper)
-        const url = `http://127.0.0.1:${MIDDLE}`
-        const own = { AEP_OPENCODE_KEY: KEY }
-        parts = await openParts(surface.agent, "project", own, {
-          ...own,
-          ...surface.env,
-          AEP_OPENCODE_URL: url,
-        })
         const { served, sandbox, service } = parts
-        commander = await openCommander(service().url, sandbox)
+        middle.use(tamper)
         const files = [writing(sandbox.project), writing(sandbox.project)]
         const requests: LoggedEvent[] = []
         for (const { line } of files) {
