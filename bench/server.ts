@@ -25,6 +25,8 @@ export interface Server {
   cpuMs(): number
   /** Resident memory, bytes. */
   rss(): number
+  /** Memory that is held after a full collection, bytes. */
+  live(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -33,7 +35,7 @@ export async function startMeasured({ name, port, bare, env = {} }: Measured): P
   const home = mkdtempSync(join(tmpdir(), "aep-bench-"))
   const command = bare === undefined ? [join(ROOT, "service/main.ts")] : [join(ROOT, bare), `${port}`]
   const child = startChild({
-    command: [process.execPath, ...command],
+    command: [process.execPath, "--preload", join(import.meta.dir, "live-heap.ts"), ...command],
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? "", HOME: home, AEP_HOME: home, AEP_OPENCODE_PORT: `${port}`, ...env },
   })
@@ -51,6 +53,13 @@ export async function startMeasured({ name, port, bare, env = {} }: Measured): P
     cpuMs: () => cpuOf(child.pid),
     rss: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) * 1024,
+    async live() {
+      const seen = () => [...child.stdout().matchAll(/^live (\d+)$/gm)]
+      const before = seen().length
+      process.kill(child.pid, "SIGUSR2")
+      await waitFor(`memory of ${name}`, 10_000, () => seen().length > before, print)
+      return Number(seen().at(-1)?.[1])
+    },
     async stop() {
       await child.stop()
       rmSync(home, { recursive: true, force: true })
