@@ -3,13 +3,8 @@
  * chance: nothing is allowed that was not named.
  */
 import { describe, expect, test } from "bun:test"
-import {
-  type Answerable,
-  answerableOf,
-  type Deed,
-  judgeAnswer,
-  MAX_TEXT,
-} from "../../service/attention/answer.ts"
+import { type Answerable, answerableOf, type Deed, judgeAnswer } from "../../service/attention/answer.ts"
+import { MAX_TEXT } from "../../service/attention/judged.ts"
 import { createRandom } from "../crash/random.ts"
 
 const ASK = [
@@ -31,8 +26,8 @@ const HOOK: Answerable = {
 const AMBIGUOUS: Answerable = {
   way: "reply",
   options: [
-    { id: "once", label: "Go" },
-    { id: "always", label: "go " },
+    { id: "once", label: "As ever" },
+    { id: "always", label: "as EVER " },
     { id: "reject", label: "once" },
   ],
   fields: [],
@@ -47,7 +42,14 @@ const ONE: Answerable = { way: "question", options: DISMISS, fields: [field("1")
 const CLOSED: Answerable = { ...ONE, fields: [field("1", { other: false })] }
 const MULTI: Answerable = { ...ONE, fields: [field("1", { multi: true })] }
 const TWO: Answerable = { ...ONE, fields: [field("1"), field("2", { multi: true })] }
+/** Labels that are other choices' numbers, that two choices have, and that dismiss. */
+const TRICKY: Answerable = {
+  ...ONE,
+  fields: [field("1", { choices: choices("1", "3", "2", "same", "SAME", "Reject") })],
+}
 const OPTIONAL: Answerable = { ...ONE, fields: [field("1"), field("2", { required: false })] }
+/** Every way in which an agent asks for leave. */
+const LEAVES = [REPLY, LEGACY, HOOK] as const
 
 type Case = [name: string, answer: unknown, request: Answerable, deed: Deed | string, answer?: unknown]
 
@@ -102,9 +104,6 @@ const permissions: Case[] = [
     { option: "reject" },
   ],
   ["a part of a label", { text: "allow" }, REPLY, "text"],
-  ["yes", { text: "yes" }, REPLY, "text"],
-  ["yes, loudly", { text: "YES!!" }, REPLY, "text"],
-  ["allow all", { text: "allow all" }, REPLY, "text"],
   ["nothing", { text: "" }, REPLY, "text"],
   ["spaces", { text: " \t " }, REPLY, "text"],
   [
@@ -121,8 +120,25 @@ const permissions: Case[] = [
     { kind: "hook", status: "deny" },
     { option: "deny", text: "not today" },
   ],
-  ["a label of two", { text: "go" }, AMBIGUOUS, "text"],
-  ["an id that is another's label", { text: "once" }, AMBIGUOUS, once, { option: "once" }],
+  ["a label of two", { text: "as ever" }, AMBIGUOUS, "text"],
+  ["an id that is another's label", { text: "once" }, AMBIGUOUS, "text"],
+  ["the same as an option", { option: "once" }, AMBIGUOUS, once, { option: "once" }],
+  [
+    "an option against its text",
+    { option: "reject", text: "once" },
+    REPLY,
+    because("once"),
+    { option: "reject", text: "once" },
+  ],
+  ["an option for another letter", { option: "once " }, REPLY, "option"],
+  ["another road's word", { text: "always" }, HOOK, "text"],
+  [
+    "another road's refusal",
+    { text: "reject" },
+    HOOK,
+    { kind: "hook", status: "deny" },
+    { option: "deny", text: "reject" },
+  ],
   ["a text that is none", { text: ["once"] }, REPLY, "text"],
   ["a long text", { text: "x".repeat(MAX_TEXT + 1) }, REPLY, "text"],
   ["values", { values: { 1: "1" } }, REPLY, "values"],
@@ -176,6 +192,44 @@ const forms: Case[] = [
     { kind: "dismiss" },
     { option: "reject" },
   ],
+  [
+    "a dismissal with words",
+    { option: "reject", text: " later " },
+    ONE,
+    { kind: "dismiss" },
+    { option: "reject", text: "later" },
+  ],
+  ["a dismissal of several in words", { text: " REJECT" }, TWO, { kind: "dismiss" }, { option: "reject" }],
+  ["a dismissal beside values", { option: "reject", values: { 1: "1" } }, ONE, "option"],
+  ["a choice beside values", { option: "2", values: { 1: "1" } }, ONE, "option"],
+  ["a text beside values", { text: "2", values: { 1: "1" } }, ONE, answers([1]), { values: { 1: "1" } }],
+  ["a number that is another's label", { text: "2" }, TRICKY, "text"],
+  ["a number that is its own label", { text: "1" }, TRICKY, answers([1]), { values: { 1: "1" } }],
+  ["that number as a value", { values: { 1: "2" } }, TRICKY, answers([2]), { values: { 1: "2" } }],
+  ["a label of two choices", { text: "Same" }, TRICKY, answers(["Same"]), { values: { 1: "Same" } }],
+  ["a label that is the dismissal's id", { text: "reject" }, TRICKY, "text"],
+  ["its number", { option: "6" }, TRICKY, answers([6]), { values: { 1: "6" } }],
+  [
+    "a name of every object as own words",
+    { values: { 1: "constructor" } },
+    ONE,
+    answers(["constructor"]),
+    { values: { 1: "constructor" } },
+  ],
+  ["a name of every object as a choice", { values: { 1: "constructor" } }, CLOSED, "values"],
+  ["a name of every object as an option", { option: "__proto__" }, ONE, "option"],
+  ["a function of every object", { values: JSON.parse('{"1":"1","constructor":"1"}') }, ONE, "values"],
+  ["no value", { values: { 1: null } }, ONE, "values"],
+  ["yes or no", { values: { 1: true } }, ONE, "values"],
+  ["a list in a list", { values: { 1: [["1"]] } }, MULTI, "values"],
+  ["one bad among several", { values: { 1: ["1", 2] } }, MULTI, "values"],
+  [
+    "one that may be left out, empty",
+    { values: { 1: "1", 2: [] } },
+    OPTIONAL,
+    answers([1], []),
+    { values: { 1: "1" } },
+  ],
   ["an option that is a choice", { option: "2" }, ONE, answers([2]), { values: { 1: "2" } }],
   ["an option that is none", { option: "red" }, ONE, "option"],
   ["an option of several questions", { option: "1" }, TWO, "form"],
@@ -209,72 +263,116 @@ test("a refusal says what is wanted, and repeats nothing of what was given", () 
   }
 })
 
-test("by chance: nothing throws, and only what was named is allowed", () => {
+describe("a text that only consents, or says nothing", () => {
+  const consents = [
+    ...["yes", "YES!!", "yes, please", "y", "ok.", "Okay", "sure", "allow all", "allow it", "Always allow"],
+    ...["approve", "go ahead", "👍", "+1", "1", "?", "…", "\u200b"],
+  ]
+  test.each(consents)("%j allows nothing, and refuses nothing either", (text) => {
+    for (const request of LEAVES)
+      expect(judgeAnswer({ text }, request)).toMatchObject({ kind: "invalid", why: "text" })
+  })
+})
+
+describe("a reason", () => {
+  test.each([
+    ...["no", "non", "yes, but only this one", "do not allow it", "once more, please not", "allow!?, no"],
+  ])("%j refuses", (text) => {
+    for (const request of LEAVES) {
+      const judged = judgeAnswer({ text }, request)
+      expect(judged).toMatchObject({ kind: "apply", answer: { text } })
+      expect(permitted(judged)).toBeUndefined()
+    }
+  })
+})
+
+/** What a verdict allows or answers; absent when it does neither. */
+function permitted(judged: ReturnType<typeof judgeAnswer>): string | (number | string)[][] | undefined {
+  if (judged.kind === "invalid") return undefined
+  const { deed } = judged
+  switch (deed.kind) {
+    case "reply":
+      return deed.reply === "reject" ? undefined : deed.reply
+    case "hook":
+      return deed.status === "deny" ? undefined : deed.status
+    case "answers":
+      return deed.answers
+    case "dismiss":
+      return undefined
+    default:
+      return deed satisfies never
+  }
+}
+
+/** The ids that a text names by id or label; written apart from the product's way of finding them. */
+function namesOf(text: unknown, entries: readonly { id: string; label: string }[]): string[] {
+  const fold = (word: string) => word.trim().toLowerCase()
+  if (typeof text !== "string" || fold(text) === "") return []
+  return entries.flatMap(({ id, label }) =>
+    [id, label].some((name) => fold(name) === fold(text)) ? [id] : [],
+  )
+}
+
+test("by chance: nothing throws, and only what was named exactly is allowed or answered", () => {
   const random = createRandom(20261201)
   const words = [
-    "once",
-    "always",
-    "reject",
-    "allow",
-    "deny",
-    "ONCE ",
-    "Allow once",
-    "Allow",
-    "yes",
-    "go",
-    "1",
-    "2",
-    "red",
-    "",
+    ...["once", "always", "reject", "allow", "deny", "ONCE ", "Allow once", "Allow", "yes", "as ever"],
+    ...["1", "2", "3", "6", " 2", "red", "BLUE", "same", "", "dismiss without an answer", "own words"],
   ]
   const odd = [
-    null,
-    undefined,
-    1,
-    true,
-    [],
-    {},
-    ["once"],
-    { option: "once" },
-    Number.NaN,
-    "__proto__",
-    "constructor",
-    "toString",
+    ...[null, undefined, 1, 2, true, [], {}, ["once"], ["1"], { option: "once" }, Number.NaN, 1n],
+    ...["__proto__", "constructor", "toString", "\u0000", "x".repeat(MAX_TEXT + 1)],
   ]
   const any = (): unknown =>
-    random.fraction() < 0.7 ? random.pick(words) : odd[random.whole(0, odd.length - 1)]
-  const seen = { allowed: 0, refused: 0, invalid: 0 }
+    random.fraction() < 0.8 ? random.pick(words) : odd[random.whole(0, odd.length - 1)]
+  const some = (): unknown =>
+    random.fraction() < 0.3 ? Array.from({ length: random.whole(0, 3) }, any) : any()
+  const forms = [ONE, CLOSED, MULTI, TWO, TRICKY, OPTIONAL]
+  const seen = { allowed: 0, answered: 0, refused: 0, invalid: 0 }
   for (let nth = 0; nth < 20_000; nth += 1) {
+    const request = random.pick([...LEAVES, AMBIGUOUS, ...forms])
     const given: Record<string, unknown> = {}
-    for (const name of ["option", "text", "values"]) {
-      if (random.fraction() < 0.5)
-        given[name] = name === "values" && random.fraction() < 0.5 ? { 1: any() } : any()
+    if (random.fraction() < 0.4) given.option = any()
+    if (random.fraction() < 0.5) given.text = any()
+    if (random.fraction() < (request.way === "question" ? 0.5 : 0.1)) {
+      const values: Record<string, unknown> = {}
+      for (const id of ["1", "2", "constructor"]) {
+        if (random.fraction() < (id === "1" ? 0.9 : 0.3)) values[id] = some()
+      }
+      given.values = random.fraction() < 0.9 ? values : any()
     }
-    const request = random.pick([REPLY, LEGACY, HOOK, AMBIGUOUS])
-    const judged = judgeAnswer(given, request)
-    if (judged.kind === "invalid") {
-      seen.invalid += 1
+    const whole = random.fraction() < 0.97 ? given : any()
+    const judged = judgeAnswer(whole, request)
+    const done = permitted(judged)
+    if (done === undefined) {
+      if (judged.kind === "invalid") seen.invalid += 1
+      else seen.refused += 1
       continue
     }
-    const { deed } = judged
-    const allows =
-      (deed.kind === "reply" && deed.reply !== "reject") || (deed.kind === "hook" && deed.status === "allow")
-    if (!allows) {
-      seen.refused += 1
+    const { option, text, values } = whole as Record<string, unknown>
+    if (typeof done === "string") {
+      seen.allowed += 1
+      expect(values).toBeUndefined()
+      expect(option === undefined ? namesOf(text, request.options) : [option]).toEqual([done])
       continue
     }
-    seen.allowed += 1
-    const done = deed.kind === "reply" ? deed.reply : deed.kind === "hook" ? deed.status : ""
-    const said = String(given.option ?? given.text)
-      .trim()
-      .toLowerCase()
-    const named = request.options.filter(
-      ({ id, label }) => id === said || label.trim().toLowerCase() === said,
-    )
-    expect(named.map(({ id }) => id)).toContain(done)
-    expect(given.values).toBeUndefined()
+    seen.answered += 1
+    expect(done).toHaveLength(request.fields.length)
+    for (const [at, elements] of done.entries()) {
+      const { id, other, choices: offered } = request.fields[at] as Answerable["fields"][number]
+      const told = values === undefined ? [option ?? text] : [(values as Record<string, unknown>)[id]].flat()
+      // No value for a question that needs none; else every element stands for something that was said.
+      for (const element of elements) {
+        if (typeof element === "string") {
+          expect(other).toBe(true)
+          expect(told.map((word) => (values === undefined ? String(word).trim() : word))).toContain(element)
+        } else if (values === undefined && option === undefined) {
+          expect(namesOf(text, [...offered, ...request.options])).toEqual([String(element)])
+        } else expect(told).toContain(String(element))
+      }
+    }
   }
-  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(500)
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(300)
 })
 
 test("what a request's event told is read back, and what is odd in it left out", () => {
