@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { recordings } from "../recordings.ts"
 
 const root = resolve(import.meta.dir, "../..")
 
@@ -23,4 +24,14 @@ test("every deviation coded is documented with its evidence, and the other way r
     expect(`${id}: ${departure}`).toMatch(/: .{20,}/)
     expect(`${id}: ${evidence}`).toMatch(/: .{20,}/)
   }
+})
+
+const found = recordings()
+
+test.skipIf(found.kind === "absent")("every recording that is named as evidence is there", () => {
+  const page = readFileSync(join(root, "docs/deviations.md"), "utf8")
+  const named = [...page.matchAll(/`(1\.\d+\.\d+-[a-z0-9-]+)`/g)].map(([, name]) => name)
+  expect(named.length).toBeGreaterThan(10)
+  const names: readonly string[] = found.kind === "present" ? found.names : []
+  expect(named.filter((name = "") => !names.includes(name))).toEqual([])
 })
