@@ -2,6 +2,8 @@
 import { beforeEach, expect, test } from "bun:test"
 import { Deadlines } from "../../service/attention/deadlines.ts"
 import { Clock } from "../clock.ts"
+import { createRandom } from "../crash/random.ts"
+import { bus, House, instanceOf } from "../house.ts"
 
 let clock: Clock
 let deadlines: Deadlines
@@ -76,9 +78,76 @@ test("a time beyond what a timer can wait is looked at again on the way", () => 
   expect(due).toHaveLength(2)
 })
 
+test("who is woken may name the next time, in the same breath", () => {
+  const began = clock.now()
+  const woken: number[] = []
+  const chain = new Deadlines({
+    now: clock.now,
+    timers: clock.timers,
+    due: (agent, session) => {
+      woken.push(clock.now() - began)
+      chain.arm(agent, session, woken.length < 3 ? clock.now() + 100 : undefined)
+    },
+  })
+  chain.arm("opencode", "s", began + 100)
+  clock.advance(1_000)
+  expect([woken, clock.waiting]).toEqual([[100, 200, 300], 0])
+})
+
+test("by chance: each session is woken at the last time that was named, once, and never holds two timers", () => {
+  const random = createRandom(20261202)
+  const sessions = ["s", "t", "u"]
+  const named = new Map<string, number>()
+  const expected: string[] = []
+  const began = clock.now()
+  for (let nth = 0; nth < 5_000; nth += 1) {
+    if (random.fraction() < 0.7) {
+      const session = random.pick(sessions)
+      const at = random.fraction() < 0.2 ? undefined : clock.now() + random.whole(1, 500)
+      deadlines.arm("opencode", session, at)
+      if (at === undefined) named.delete(session)
+      else named.set(session, at)
+    } else {
+      const until = clock.now() + random.whole(0, 300)
+      const over = [...named].filter(([, at]) => at <= until)
+      for (const [session, at] of over) {
+        named.delete(session)
+        expected.push(`opencode ${session} ${at - began}`)
+      }
+      clock.advance(until - clock.now())
+    }
+    expect(clock.waiting).toBe(named.size)
+  }
+  expect([...due].sort()).toEqual(expected.sort())
+  expect(due.length).toBeGreaterThan(500)
+})
+
 test("closed, nothing wakes any more", () => {
   deadlines.arm("opencode", "s", clock.now() + 5)
   deadlines.close()
   clock.advance(100)
   expect([due, clock.waiting]).toEqual([[], 0])
+})
+
+test("a timer that goes off too early lapses nothing, and is set again", () => {
+  const { set, clear } = clock.timers
+  const hasty = Object.assign(clock, {
+    timers: { clear, set: (run: () => void, ms: number) => set(run, ms > 1 ? ms - 1 : ms) },
+  })
+  const house = new House(hasty, undefined, undefined, { hookMs: 500, askMs: 1_000 })
+  try {
+    house.tell(
+      instanceOf("i-1", { answers: true }),
+      bus("permission.asked", { id: "per_1", sessionID: "ses_1", permission: "bash", patterns: ["x"] }),
+    )
+    const ends = () => house.events("ses_1").filter(({ type }) => type === "attention.timeout")
+    clock.advance(999)
+    expect(ends()).toEqual([])
+    clock.advance(1)
+    expect(ends().map(({ data }) => data)).toEqual([{ after_ms: 1_000 }])
+    clock.advance(10_000)
+    expect(ends()).toHaveLength(1)
+  } finally {
+    house.remove()
+  }
 })

@@ -8,9 +8,11 @@ const tree: Readonly<Record<string, string>> = {
   a: "b",
   b: "a",
   self: "self",
+  ...{ one: "two", two: "three", three: "one", below: "one", constructor: "root" },
   ...Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`d${at + 1}`, `d${at}`])),
 }
-const parentOf = (session: string): string | undefined => tree[session]
+const parentOf = (session: string): string | undefined =>
+  Object.hasOwn(tree, session) ? tree[session] : undefined
 
 test.each([
   ["root", ["root"]],
@@ -19,6 +21,11 @@ test.each([
   ["unknown", ["unknown"]],
   ["self", ["self"]],
   ["a", ["b", "a"]],
+  ["one", ["three", "two", "one"]],
+  ["below", ["three", "two", "one", "below"]],
+  ["constructor", ["root", "constructor"]],
+  ["toString", ["toString"]],
+  ["", [""]],
 ])("of %s is %j", (session, lineage) => {
   expect(lineageOf(session, parentOf)).toEqual(lineage)
 })
@@ -27,4 +34,16 @@ test("is bounded, and the nearest are named", () => {
   const lineage = lineageOf("d30", parentOf)
   expect(lineage).toHaveLength(16)
   expect(lineage.slice(-2)).toEqual(["d29", "d30"])
+})
+
+test("asks for no more parents than it names, however deep or round it goes", () => {
+  for (const session of ["d30", "one", "self"]) {
+    let asked = 0
+    const lineage = lineageOf(session, (of) => {
+      asked += 1
+      return parentOf(of)
+    })
+    expect(asked).toBeLessThanOrEqual(lineage.length)
+    expect(new Set(lineage).size).toBe(lineage.length)
+  }
 })
