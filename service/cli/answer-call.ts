@@ -73,13 +73,11 @@ function readValues(given: readonly string[], fields: readonly Field[]): ReadAns
   return { kind: "answer", answer: { values: answer }, capture: "redacted" }
 }
 
-/** By its id, else by its label where that is one's alone. */
+/** By its id or its label, where that names one alone: choices are numbered, and a label may be a number too. */
 function choiceNamed(text: string, choices: readonly Choice[]): Choice | undefined {
-  const byId = choices.find(({ id }) => id === text)
-  if (byId !== undefined) return byId
   const folded = text.trim().toLowerCase()
-  const byLabel = choices.filter(({ label }) => label.trim().toLowerCase() === folded)
-  return byLabel.length === 1 ? byLabel[0] : undefined
+  const named = choices.filter(({ id, label }) => id === text || label.trim().toLowerCase() === folded)
+  return named.length === 1 ? named[0] : undefined
 }
 
 function offer(options: readonly Choice[], fields: readonly Field[]): string {

@@ -76,19 +76,31 @@ function respondVia({ way, isAnswerable }: Circumstances): string[] {
 }
 
 function labelled(value: Json, way: Way): (option: AskOption) => AskOption {
-  const patterns = listOf(value.always ?? value.save).filter((pattern) => typeof pattern === "string")
+  const scope = scopeOfAlways(value, way)
   return ({ id, label }) => {
-    if (id === "always" && patterns.length > 0) {
-      return { id, label: `${label} until the agent restarts: ${shortened(patterns.join(", "))}` }
-    }
+    if (id === "always" && scope !== undefined) return { id, label: `${label} ${scope}` }
     if (id === "reject" && way === "reply")
       return { id, label: `${label}, and all other asks of this session` }
     return { id, label }
   }
 }
 
+/** What `always` covers, and for how long. 1.0 remembers the ask's own pattern, in its session (recording permission-always). */
+function scopeOfAlways(value: Json, way: Way): string | undefined {
+  if (way === "legacy") {
+    const patterns = textsOf(value.pattern)
+    const covered =
+      patterns.length > 0 ? patterns.join(", ") : `everything of ${textOf(value.type) ?? "its kind"}`
+    return `in this session: ${shortened(covered)}`
+  }
+  const patterns = textsOf(value.always ?? value.save)
+  return patterns.length === 0 ? undefined : `until the agent restarts: ${shortened(patterns.join(", "))}`
+}
+
+/** Never cut within a character: half of one is no text. */
 function shortened(text: string): string {
-  return text.length <= MAX_PATTERNS ? text : `${text.slice(0, MAX_PATTERNS)} …`
+  if (text.length <= MAX_PATTERNS) return text
+  return `${text.slice(0, MAX_PATTERNS).replace(/[\ud800-\udbff]$/, "")} …`
 }
 
 /** Verbatim, for those who may read everything; what was cut on the way is named. */
@@ -107,8 +119,11 @@ function contextOf(ask: Ask, value: Json, { tool, cut }: Circumstances): Json {
 }
 
 function texts(name: string, value: unknown): Json {
-  const list = (typeof value === "string" ? [value] : listOf(value)).filter(
-    (text) => textOf(text) !== undefined,
-  )
+  const list = textsOf(value)
   return list.length === 0 ? {} : { [name]: list }
+}
+
+/** One text or several; whatever else stands among them is left out. */
+function textsOf(value: unknown): string[] {
+  return (typeof value === "string" ? [value] : listOf(value)).flatMap((text) => textOf(text) ?? [])
 }

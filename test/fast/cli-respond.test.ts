@@ -248,6 +248,22 @@ describe("a question", () => {
     ])
   })
 
+  test("whose labels are numbers is not answered by a number that could be two", async () => {
+    await house.tell(
+      bus("session.idle", { sessionID: session }),
+      bus("question.asked", {
+        id: `que_${made}n`,
+        sessionID: session,
+        questions: [
+          { question: "How many?", header: "N", options: [{ label: "1" }, { label: "3" }, { label: "2" }] },
+        ],
+      }),
+    )
+    const named = house.logged(session).findLast(({ type }) => type === "attention.requested")?.id ?? ""
+    const { code, complained } = await house.run(["respond", named, "2"])
+    expect([code, complained]).toEqual([2, expect.stringContaining("no option 2")])
+  })
+
   test("with several parts takes no text, which the service says", async () => {
     const { code, complained } = await house.run(["respond", request, "--text", "blue"])
     expect([code, complained]).toEqual([

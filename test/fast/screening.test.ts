@@ -23,7 +23,7 @@ interface Row {
   id: string
   named: string[]
   marks: string[]
-  verdict: "supported" | "unsupported" | "gap" | undefined
+  verdict: "supported" | "unsupported" | undefined
   /** Criteria that the verdict names, with a reason each. */
   because: number[]
 }
@@ -44,12 +44,12 @@ const rows: Row[] = page
       id,
       named: [...id.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word),
       marks: rest.slice(0, 6),
-      verdict: (["supported", "unsupported", "gap"] as const).find((word) => word === verdict.split(" (")[0]),
+      verdict: (["supported", "unsupported"] as const).find((word) => word === verdict.split(" (")[0]),
       because: [...verdict.matchAll(/[(\s](\d): \S/g)].map(([, digit]) => Number(digit)),
     }
   })
 
-const isOffered = ({ verdict }: Row): boolean => verdict === "supported" || verdict === "gap"
+const isOffered = ({ verdict }: Row): boolean => verdict === "supported"
 const options = rows.filter((row) => isOffered(row) && row.id.startsWith("option"))
 const verbs = rows.filter(({ id }) => id.startsWith("verb"))
 
@@ -214,7 +214,7 @@ describe.each(rows.map((row) => [row.affordance, row] as const))("%s", (_, row) 
   test("has a verdict that names exactly the criteria that it fails, and why", () => {
     expect(row.because).toEqual(failed)
     if (failed.length === 0) expect(row.verdict).toBe("supported")
-    else expect(row.verdict).toMatch(/^(unsupported|gap)$/)
+    else expect(row.verdict).toBe("unsupported")
   })
 })
 
@@ -299,9 +299,8 @@ describe("what an option covers stands in its label", () => {
     expect(label("legacy", "reject")).not.toContain("other asks")
   })
 
-  // 1.0 remembers the ask's `pattern` (recording 1.0.185-permission-always: the second `npm test` is not asked for). Once this
-  // is mended the row of the page is `supported`.
-  test.failing("of always on 1.0", () => {
+  // 1.0 remembers the ask's `pattern` (recording 1.0.185-permission-always: a second call of the pattern is not asked for).
+  test("of always on 1.0", () => {
     expect(label("legacy", "always")).toContain("x *")
   })
 })

@@ -92,7 +92,17 @@ describe("a request tells what a person needs to decide", () => {
     [
       "the route of 1.0",
       updated(),
-      options(["once", "Allow once"], ["always", "Always allow"], ["reject", "Reject"]),
+      options(
+        ["once", "Allow once"],
+        ["always", "Always allow in this session: everything of bash"],
+        ["reject", "Reject"],
+      ),
+      ["control", "oob"],
+    ],
+    [
+      "the route of 1.0, with a pattern",
+      bus("permission.updated", { ...PERMISSION, pattern: ["rm *"] }),
+      options(["once", "Allow once"], ["always", "Always allow in this session: rm *"], ["reject", "Reject"]),
       ["control", "oob"],
     ],
     ["the held hook", held(), options(["allow", "Allow"], ["deny", "Deny"]), ["control"]],
@@ -126,6 +136,8 @@ describe("a request tells what a person needs to decide", () => {
     const always = optionsOf(request())[1]?.label ?? ""
     expect(always).toMatch(/ …$/)
     expect(always.length).toBeLessThan(220)
+    house.tell(I, asked({ id: "per_2", always: [`${"x".repeat(159)}\u{1f600}`] }))
+    expect(optionsOf(requests()[1])[1]?.label.isWellFormed()).toBe(true)
   })
 
   const diff = `--- a\n+++ b\n${"+line\n".repeat(50)}`
