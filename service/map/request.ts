@@ -87,8 +87,10 @@ function labelled(value: Json, way: Way): (option: AskOption) => AskOption {
   }
 }
 
+/** Cut between words: half a secret has no form by which redaction would know it, and half a character is no text. */
 function shortened(text: string): string {
-  return text.length <= MAX_PATTERNS ? text : `${text.slice(0, MAX_PATTERNS)} …`
+  if (text.length <= MAX_PATTERNS) return text
+  return `${text.slice(0, MAX_PATTERNS + 1).replace(/\S+$/, "")}…`
 }
 
 /** Verbatim, for those who may read everything; what was cut on the way is named. */
