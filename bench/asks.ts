@@ -63,7 +63,7 @@ async function tellAgents(): Promise<void> {
     say(row([`${cell.plugin} plugin, asks ${cell.asks}`, ...cells], WIDTHS))
   }
   say(
-    `connections of a plugin to the service: ${figures.connections}; answered over the protocol afterwards: ${figures.answered} of ${figures.open}; sessions that then came to their end: ${figures.finished} of ${figures.sessions}`,
+    `connections of the two plugins to the service: ${figures.connections}; answered over the protocol afterwards: ${figures.answered} of ${figures.open}; sessions that then came to their end: ${figures.finished} of ${figures.sessions}`,
   )
   if (figures.answered !== figures.open || figures.finished !== figures.sessions) process.exitCode = 1
 

@@ -12,7 +12,6 @@ import { type Served, startServe } from "../../test/agent/serve.ts"
 import { type Service, startService } from "../../test/agent/service.ts"
 import { PLAIN, type Setup } from "../../test/agent/setup.ts"
 import { agentOf } from "../../test/agent/versions.ts"
-import { waitFor } from "../../test/agent/wait.ts"
 import { suitePort } from "../../test/ports.ts"
 import { alternate } from "../sample.ts"
 import { openCommandSocket } from "./socket.ts"
@@ -57,7 +56,7 @@ export interface AgentFigures {
   /** By cell, one a round. */
   timed: ReadonlyMap<Cell, readonly Timed[]>
   open: number
-  /** Connections of the plugin with asks open to the service. */
+  /** Connections of both plugins to the service while the asks were open. */
   connections: number
   /** Asks that were answered over the protocol afterwards, and sessions whose run came to its end by it. */
   answered: number
@@ -115,13 +114,12 @@ export async function playAgents(asks: number, prompts: number): Promise<AgentFi
       const one = await timePrompt(served, watched, `mark-${CELLS.indexOf(cell)}-${round}`)
       if (round >= WARM) timed.get(cell)?.push(one)
     })
-    const connections = connectionsTo(join(first.aepHome, "opencode.sock")) / 2
+    const connections = connectionsTo(join(first.aepHome, "opencode.sock"))
 
     for (const ask of ours.asks) commander.answer(ask)
     await Promise.race([commander.applied(ours.asks.length), Bun.sleep(ANSWERED_MS)])
-    const isFinished = () => finishedOf(service, ours.sessions) === ours.sessions.length
     // What is missing then is told by the figures.
-    await waitFor("end of all runs", ANSWERED_MS, isFinished).catch(() => undefined)
+    await Promise.race([commander.finished(ours.sessions), Bun.sleep(ANSWERED_MS)])
     return {
       label: AGENT.label,
       timed,

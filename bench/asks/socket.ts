@@ -10,6 +10,8 @@ export interface CommandSocket {
   answer(ask: string): void
   /** Resolves once so many answers were applied. */
   applied(count: number): Promise<void>
+  /** Resolves once a run of each of these sessions has finished. */
+  finished(sessions: readonly string[]): Promise<void>
   close(): void
 }
 
@@ -17,6 +19,7 @@ interface Seen {
   id: string
   type: string
   session: string
+  t?: unknown
   opencoderequest?: string
   data?: { via?: string }
 }
@@ -24,12 +27,15 @@ interface Seen {
 /** Connects with the token. */
 export async function openCommandSocket(url: string, token: string): Promise<CommandSocket> {
   const requests = new Map<string, Seen>()
+  const finished = new Set<string>()
   const counts = { sessions: 0, applied: 0 }
   const checks = new Set<() => void>()
+  let lost: string | undefined
   const until = (holds: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       const check = () => {
-        if (!holds()) return
+        if (lost !== undefined) reject(new Error(lost))
+        else if (!holds()) return
         checks.delete(check)
         resolve()
       }
@@ -40,15 +46,23 @@ export async function openCommandSocket(url: string, token: string): Promise<Com
     `${url.replace("http", "ws")}/socket`,
     { headers: { authorization: `Bearer ${token}` } },
   ])
+  socket.onclose = ({ code, reason }) => {
+    lost = `the commander's socket was closed: ${code} ${reason}`
+    for (const check of checks) check()
+  }
   socket.onmessage = ({ data }) => {
     const event = JSON.parse(String(data)) as Seen
+    // Who does not answer is taken for dead after a while, and its commands would go nowhere.
+    if (event.type === "ping") socket.send(JSON.stringify({ type: "pong", t: event.t }))
+    if (event.type === "error") throw new Error(`the commander was refused: ${String(data)}`)
+    if (event.type === "run.finished") finished.add(event.session)
     if (event.type === "session.started" && !event.session.startsWith("instance-")) counts.sessions += 1
     if (event.type === "attention.requested") requests.set(event.opencoderequest ?? "", event)
     if (event.type === "attention.answered" && event.data?.via === "control") counts.applied += 1
     for (const check of checks) check()
   }
   await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }))
-  const type = ["session.started", "attention.*"]
+  const type = ["session.started", "attention.*", "run.finished"]
   socket.send(JSON.stringify({ type: "hello", versions: ["0.1"], role: "consumer" }))
   socket.send(JSON.stringify({ type: "subscribe", id: "all", filter: { type } }))
   let sent = 0
@@ -56,7 +70,9 @@ export async function openCommandSocket(url: string, token: string): Promise<Com
     sessions: (count) => until(() => counts.sessions >= count),
     requests: (count) => until(() => requests.size >= count),
     applied: (count) => until(() => counts.applied >= count),
+    finished: (sessions) => until(() => sessions.every((session) => finished.has(session))),
     answer(ask) {
+      if (lost !== undefined) throw new Error(lost)
       const request = requests.get(ask)
       if (request === undefined) throw new Error(`no request of ${ask}`)
       sent += 1
@@ -69,6 +85,9 @@ export async function openCommandSocket(url: string, token: string): Promise<Com
         }),
       )
     },
-    close: () => socket.close(),
+    close() {
+      socket.onclose = null
+      socket.close()
+    },
   }
 }

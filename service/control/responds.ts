@@ -6,7 +6,7 @@
 import type { AepEvent } from "../../shared/aep.ts"
 import type { Decision, DeliveryStatus } from "../../shared/moments.ts"
 import type { Applied, Deed } from "../attention/answer.ts"
-import { tellUnconfirmed } from "../session/settle.ts"
+import { expire, tellUnconfirmed } from "../session/settle.ts"
 import { GUARD_MS, MAX_PENDING, type Road } from "./cancels.ts"
 import type { Decisions, Refusal } from "./decisions.ts"
 import { ENDED, judgeRespond, type NamedAsk } from "./respond.ts"
@@ -29,6 +29,12 @@ interface Course {
   ask: string
   deed: Deed
   applied: Applied
+  /** When the request lapses, epoch milliseconds: from then on nothing more is brought down. */
+  expiresAt: number
+  /** Until then a report is waited for. */
+  guardedUntil: number
+  /** Some attempt was sent down. */
+  isSent: boolean
   /** Names the decision that is on its way, or was the last. */
   request: string
   attempts: number
@@ -63,6 +69,13 @@ export class Responds {
       this.decisions.reject(event, session, mark, verdict.refusal)
       return
     }
+    const now = this.road.now()
+    const { ask, deed, applied, expiresAt = Number.POSITIVE_INFINITY } = verdict
+    // The timer that says so may come a moment later, after a sleep of the machine for one.
+    if (now >= expiresAt) {
+      this.decisions.reject(event, session, mark, { reason: "refused", ...ENDED.expired })
+      return
+    }
     const target = this.road.target(session)
     if (target?.isListening !== true || this.courses.size >= MAX_PENDING) {
       this.decisions.reject(event, session, mark, {
@@ -72,10 +85,11 @@ export class Responds {
       })
       return
     }
-    const { ask, deed, applied, expiresAt } = verdict
     const course: Course = {
-      ...{ command: event, session, mark, ask, deed, applied },
+      ...{ command: event, session, mark, ask, deed, applied, expiresAt },
       instance: target.instance,
+      guardedUntil: now + GUARD_MS,
+      isSent: false,
       request: "",
       attempts: 0,
       isUndecided: true,
@@ -83,15 +97,12 @@ export class Responds {
     }
     this.courses.set(mark, course)
     this.byAsk.set(nameOf(session, ask), course)
-    const now = this.road.now()
-    // A late answer must not act: what was not brought down by the deadline is not brought down at all.
-    const until = Math.min(now + GUARD_MS, expiresAt ?? Number.POSITIVE_INFINITY)
-    if (!this.send(course, until)) {
+    if (!this.send(course)) {
       this.forget(course)
       this.decisions.reject(event, session, mark, { reason: "busy", why: "offline" })
       return
     }
-    this.wait(course, Math.max(0, until - now), () => this.guard(course))
+    this.wait(course, Math.min(GUARD_MS, expiresAt - now), () => this.guard(course))
   }
 
   /** The plugin says what came of a decision; false when the request is none of these. */
@@ -118,8 +129,9 @@ export class Responds {
   /** The request was told again, so its plugin may have missed what was decided: it gets the same decision once more. */
   offeredAgain(session: string, ask: string): void {
     const course = this.byAsk.get(nameOf(session, ask))
-    if (course === undefined || course.isUndecided) return
-    this.send(course, this.road.now() + GUARD_MS)
+    if (course === undefined || course.isUndecided || !this.send(course)) return
+    // Whoever comes back has as long to confirm it as anybody.
+    this.wait(course, CONFIRM_MS, () => this.unconfirmed(course))
   }
 
   /** Told of all that our emitter said: a request that has its terminal needs no answer any more. */
@@ -154,12 +166,14 @@ export class Responds {
     for (const course of [...this.courses.values()]) this.forget(course)
   }
 
-  /** Nobody reported in time. What was never sent was never tried. */
+  /** Nobody reported yet. What was never sent was never tried; what was sent by the deadline has its time to be reported. */
   private guard(course: Course): void {
-    const isSent = this.road.settle(course.instance, course.request)
+    if (this.road.settle(course.instance, course.request)) course.isSent = true
+    const left = course.guardedUntil - this.road.now()
     if (this.road.ask(course.session, course.command.subject ?? "").kind !== "open") {
       this.refuse(course, this.refusalOf(course, "stale"))
-    } else if (isSent) this.confirm(course)
+    } else if (course.isSent && left > 0) this.wait(course, left, () => this.guard(course))
+    else if (course.isSent) this.confirm(course)
     else this.refuse(course, { reason: "busy", why: "offline", detail: "session: the agent does not listen" })
   }
 
@@ -188,15 +202,20 @@ export class Responds {
       this.forget(course)
       return
     }
-    if (attempts < 2 && this.send(course, this.road.now() + GUARD_MS)) {
+    if (attempts < 2 && this.send(course)) {
       this.wait(course, CONFIRM_MS, () => this.unconfirmed(course))
       return
     }
     this.forget(course)
     this.road.speak(session, (scene) => tellUnconfirmed(scene, ask, command.id))
+    this.lapse(course)
   }
 
-  private send(course: Course, until: number): boolean {
+  /** A late answer must not act: what was not brought down by the deadline is not brought down at all, by no retry either. */
+  private send(course: Course): boolean {
+    const now = this.road.now()
+    const until = Math.min(now + GUARD_MS, course.expiresAt)
+    if (now >= until) return false
     const request = this.road.newId()
     const { instance, session, ask, deed, command, mark } = course
     this.byRequest.delete(course.request)
@@ -218,6 +237,15 @@ export class Responds {
     this.forget(course)
     const { command, session, mark } = course
     if (!this.decisions.isDecided(mark)) this.decisions.reject(command, session, mark, refusal)
+    this.lapse(course)
+  }
+
+  /** The deadline passed while the answer was on its way, and nothing came of it: nobody else may use that time. */
+  private lapse({ session, ask, command, expiresAt }: Course): void {
+    if (this.road.now() < expiresAt) return
+    // The agent may ask the same in its own dialog by now, which is another request.
+    if (this.road.ask(session, command.subject ?? "").kind !== "open") return
+    this.road.speak(session, (scene) => expire(scene, ask))
   }
 
   private refusalOf({ session, command }: Course, status: "stale" | "gone" | "failed"): Refusal {

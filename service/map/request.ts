@@ -97,10 +97,10 @@ function scopeOfAlways(value: Json, way: Way): string | undefined {
   return patterns.length === 0 ? undefined : `until the agent restarts: ${shortened(patterns.join(", "))}`
 }
 
-/** Never cut within a character: half of one is no text. */
+/** Cut between words: half a secret has no form by which redaction would know it, and half a character is no text. */
 function shortened(text: string): string {
   if (text.length <= MAX_PATTERNS) return text
-  return `${text.slice(0, MAX_PATTERNS).replace(/[\ud800-\udbff]$/, "")} …`
+  return `${text.slice(0, MAX_PATTERNS + 1).replace(/\S+$/, "")}…`
 }
 
 /** Verbatim, for those who may read everything; what was cut on the way is named. */
