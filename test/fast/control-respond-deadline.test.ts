@@ -150,7 +150,7 @@ describe("an answer after the deadline", () => {
 
 describe("a retry", () => {
   test("is not made once the deadline has passed: what acts then would be late", async () => {
-    await answeredBefore(1_000)
+    await answeredBefore(1_500)
     const order = await at.order()
     at.tell(report(order, "done"))
     at.wait(2_999)
@@ -160,7 +160,7 @@ describe("a retry", () => {
       R1,
       ACCEPTED,
       "x.opencode.attention.unconfirmed R1 <C1",
-      timeout(WINDOWS.askMs + 2_000),
+      timeout(WINDOWS.askMs + 1_500),
     ])
     expect(await at.pass(10_000)).toEqual([])
   })
