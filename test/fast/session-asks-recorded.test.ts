@@ -75,7 +75,9 @@ const RECORDED = momentFiles().flatMap((name): [string, Step[]][] => {
 /** The one session that was told to have a parent, and that parent. */
 function kinIn(steps: readonly Step[]): [child: string, root: string] {
   for (const { moment } of steps) {
-    const { id, parentID } = objectOf(moment.kind === "bus" ? moment.event.properties.info : undefined)
+    // A message has a parent, too.
+    if (moment.kind !== "bus" || !moment.event.type.startsWith("session.")) continue
+    const { id, parentID } = objectOf(moment.event.properties.info)
     if (typeof id === "string" && typeof parentID === "string") return [id, parentID]
   }
   throw new Error("no sub-agent was told")
