@@ -47,6 +47,25 @@ describe("answered in the agent's own dialog, or by another of its clients", () 
     expect(at.tale()).toEqual([R1, ...HERE("reject")])
   })
 
+  test("in the second spelling of 1.18, of permissions and questions", () => {
+    const v2 = (type: string, more: object) => bus(type, { sessionID: S, ...more })
+    tell(
+      v2("permission.v2.asked", { id: "per_1", action: "bash", resources: ["ls"] }),
+      v2("permission.v2.replied", { requestID: "per_1", reply: "once" }),
+      v2("question.v2.asked", { id: "que_1", questions: [{ question: "?", options: [{ label: "red" }] }] }),
+      v2("question.v2.replied", { requestID: "que_1", answers: [["red"]] }),
+      v2("question.v2.asked", { id: "que_2", questions: [{ question: "?", options: [] }] }),
+      v2("question.v2.rejected", { requestID: "que_2" }),
+    )
+    expect(at.tale()).toEqual([
+      ...[R1, ...HERE("once")],
+      "attention.requested R2",
+      'attention.answered R2 answer={"values":{"1":"1"}} via=oob <R2',
+      "attention.resolved R2 resolution=answered <attention.answered",
+      ...["attention.requested R3", gone("dismissed", "R3")],
+    ])
+  })
+
   test("how long it took is told", () => {
     tell(asked())
     at.wait(2_400)
