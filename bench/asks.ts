@@ -12,7 +12,16 @@ const COMMANDS = quick ? 400 : 2_000
 const ROUNDS = quick ? 2 : 5
 const ASKS = quick ? 60 : 300
 const PROMPTS = quick ? 6 : 30
-const WIDTHS = [26, 14, 14, 14, 14]
+const WIDTHS = [36, 24, 24]
+const WHAT = ["call", "whole"] as const
+const [oursOpen, oursAllowed, emptyOpen, emptyAllowed] = CELLS
+/** What is held against what; the last line is what the plugin costs where nothing is asked. */
+const COMPARED: readonly [string, Cell, Cell][] = [
+  ["ours: asks open, of allowed", oursOpen, oursAllowed],
+  ["empty: asks open, of allowed", emptyOpen, emptyAllowed],
+  ["asks open: ours, of empty", oursOpen, emptyOpen],
+  ["asks allowed: ours, of empty", oursAllowed, emptyAllowed],
+]
 
 const rounds: CrowdFigures[] = []
 for (let round = 0; round < ROUNDS; round += 1) {
@@ -52,22 +61,28 @@ async function tellAgents(): Promise<void> {
   say(
     `\n${figures.open} asks open in one real agent (${figures.label}), against the same calls allowed; four agents in turns, ${PROMPTS} prompts each`,
   )
-  say(row(["", "model call ms", "of allowed", "prompt ms", "of allowed"], WIDTHS))
+  say(row(["medians", "model call ms", "prompt ms"], WIDTHS))
   for (const cell of CELLS) {
-    const allowed = CELLS.find(({ plugin, asks }) => plugin === cell.plugin && asks === "allowed")
-    const [mine, others] = [timedOf(cell), timedOf(allowed)]
-    const cells = (["call", "whole"] as const).flatMap((what) => {
-      const ratio = median(mine.map((one, round) => one[what] / (others[round]?.[what] ?? Number.NaN)))
-      return [median(mine.map((one) => one[what])).toFixed(1), `${ratio.toFixed(2)}x`]
-    })
-    say(row([`${cell.plugin} plugin, asks ${cell.asks}`, ...cells], WIDTHS))
+    const values = WHAT.map((what) => median(timedOf(cell).map((one) => one[what])).toFixed(0))
+    say(row([`${cell.plugin} plugin, asks ${cell.asks}`, ...values], WIDTHS))
+  }
+  say(row(["ratios in a round", ...WHAT.map(() => "median (middle half)")], WIDTHS))
+  for (const [name, over, under] of COMPARED) {
+    say(row([name, ...WHAT.map((what) => ratioOf(timedOf(over), timedOf(under), what))], WIDTHS))
   }
   say(
     `connections of the two plugins to the service: ${figures.connections}; answered over the protocol afterwards: ${figures.answered} of ${figures.open}; sessions that then came to their end: ${figures.finished} of ${figures.sessions}`,
   )
   if (figures.answered !== figures.open || figures.finished !== figures.sessions) process.exitCode = 1
 
-  function timedOf(cell: Cell | undefined): readonly Timed[] {
-    return (cell && figures.timed.get(cell)) ?? []
+  function timedOf(cell: Cell): readonly Timed[] {
+    return figures.timed.get(cell) ?? []
   }
+}
+
+/** Of the same round, so that what else the machine does hits both; with the middle half, without which it says nothing. */
+function ratioOf(over: readonly Timed[], under: readonly Timed[], what: keyof Timed): string {
+  const ratios = over.map((one, round) => one[what] / (under[round]?.[what] ?? Number.NaN))
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(2))
+  return `${middle}x (${low} to ${high})`
 }

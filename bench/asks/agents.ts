@@ -35,7 +35,7 @@ export interface Cell {
 }
 
 /** The four. */
-export const CELLS: readonly Cell[] = [
+export const CELLS: readonly [Cell, Cell, Cell, Cell] = [
   { plugin: "ours", asks: "open" },
   { plugin: "ours", asks: "allowed" },
   { plugin: "empty", asks: "open" },
@@ -106,7 +106,7 @@ export async function playAgents(asks: number, prompts: number): Promise<AgentFi
 
     const opened = new Map<Cell, Opened>()
     for (const { cell, served } of running) opened.set(cell, await open(served, cell, asks / EACH))
-    const ours = opened.get(CELLS[0] as Cell) ?? { sessions: [], asks: [] }
+    const ours = opened.get(CELLS[0]) ?? { sessions: [], asks: [] }
     await commander.requests(ours.asks.length)
 
     const timed = new Map<Cell, Timed[]>(CELLS.map((cell) => [cell, []]))

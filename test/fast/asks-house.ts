@@ -199,8 +199,8 @@ export class AskHouse {
   }
 
   /** Requests of a session, in order. */
-  requests(session = S): AepEvent[] {
-    return this.house.events(session).filter(({ type }) => type === "attention.requested")
+  requests(session = S, agent?: string): AepEvent[] {
+    return this.house.events(session, agent).filter(({ type }) => type === "attention.requested")
   }
 
   /** What the record says of a command: accepted, or reason and why. */
@@ -215,9 +215,9 @@ export class AskHouse {
    * A session's record from its first request on, one line an event: type, the request it is about (`R1`, `R2`), what it says,
    * and what caused it: a request, a command (`C1`, `C2`), or else the type of the event that did.
    */
-  tale(session = S): string[] {
-    const events = this.house.events(session)
-    const requests = this.requests(session).map(({ id }) => id)
+  tale(session = S, agent?: string): string[] {
+    const events = this.house.events(session, agent)
+    const requests = this.requests(session, agent).map(({ id }) => id)
     const nameOf = (id: string): string => {
       if (requests.includes(id)) return `R${requests.indexOf(id) + 1}`
       if (this.taken.includes(id)) return `C${this.taken.indexOf(id) + 1}`

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createHmac } from "node:crypto"
+import type { Capture } from "../../shared/aep.ts"
 import type { Decision, DownMessage, Instance, MomentBody } from "../../shared/moments.ts"
 import { bus, instanceOf, PROOF_KEY } from "../house.ts"
 import { posture } from "../posture.ts"
@@ -106,6 +107,13 @@ describe("several sessions and agents", () => {
     }
   })
 
+  test("leave alone: the goodbye of one refuses none of another's commands", async () => {
+    const event = at.answer(await at.asking())
+    at.house.tell(J, asked("per_2", { sessionID: "ses_2" }), { kind: "dispose" })
+    expect(at.said(event)).toEqual([])
+    expect(await at.orders()).toHaveLength(1)
+  })
+
   test("share an ask's name and not its answer", async () => {
     await at.asking(asked("per_1"))
     at.tell(asked("per_1", { sessionID: "ses_2" }))
@@ -163,6 +171,54 @@ describe("several sessions and agents", () => {
     at.answer(request)
     expect(await pollOf(I)).toEqual([])
     expect(await pollOf(J)).toHaveLength(1)
+  })
+})
+
+describe("the record says what the agent says", () => {
+  test("of a question that a command dismissed: answered by that, and ended by it", async () => {
+    at.answer(await at.asking(asks.question()), { option: "reject" })
+    const order = await at.order()
+    at.tell(asks.dismissed("que_1", order.decision.by), report(order, "done"))
+    expect(at.tale().slice(1)).toEqual([
+      "control.accepted <C1",
+      'attention.answered R1 answer={"option":"reject"} via=control by=phone <C1',
+      "attention.resolved R1 resolution=answered <attention.answered",
+    ])
+  })
+
+  test("of a question that a command answered: choices by number", async () => {
+    at.answer(await at.asking(asks.question()), { values: { 1: "2" } })
+    const { decision } = await at.order()
+    at.tell(asks.answeredWith([["blue"]], "que_1", decision.by))
+    expect(at.tale()[2]).toBe('attention.answered R1 answer={"values":{"1":"2"}} via=control by=phone <C1')
+  })
+
+  test("where its own event names another option than the command did", async () => {
+    at.answer(await at.asking(), { option: "always" })
+    const { decision } = await at.order()
+    at.tell(replied("per_1", "once", decision.by))
+    expect(at.tale()[2]).toContain('answer={"option":"once"}')
+  })
+})
+
+describe("the words of an answer", () => {
+  const WORDS = "no, ask /home/dev/me about password=hunter2222"
+  const rows: [Capture, unknown][] = [
+    ["none", undefined],
+    ["metadata", { option: "reject" }],
+    ["redacted", { option: "reject", text: "no, ask ~/me about password=[REDACTED:secret]" }],
+    ["full", { option: "reject", text: WORDS }],
+  ]
+  test.each(rows)("reach the agent whole, and the record as its level %s allows", async (level, told) => {
+    at.remove()
+    at = new asks.AskHouse(asks.WINDOWS, posture(level, { attention: level }))
+    const event = at.answer(await at.asking(), { text: WORDS })
+    const { decision } = await at.order()
+    expect(decision).toMatchObject({ kind: "reply", reply: "reject", message: WORDS })
+    at.tell(replied("per_1", "reject", decision.by))
+    expect(at.said(event)).toEqual(["accepted"])
+    expect(at.last("attention.answered").data?.answer).toEqual(told as never)
+    expect(at.last("attention.resolved").subject).toBe(at.requests()[0]?.id ?? "")
   })
 })
 

@@ -208,6 +208,12 @@ describe("a plugin that comes back and tells its asks again", () => {
     expect(told()).toHaveLength(3)
   })
 
+  test("gets it for a question too", async () => {
+    const first = await taken(asks.question(), { values: { 1: "own words" } })
+    at.tell(asks.question())
+    expect((await at.order()).decision).toEqual(first.decision)
+  })
+
   test("that fetches it a moment later still finds it", async () => {
     await taken()
     at.wait(2_900)
@@ -218,6 +224,14 @@ describe("a plugin that comes back and tells its asks again", () => {
 
   test("gets nothing twice of what it has not reported of", async () => {
     at.answer(await at.asking())
+    await at.order()
+    at.tell(asked())
+    expect(await at.orders()).toEqual([])
+  })
+
+  test("before it fetched what was given once more gets that once", async () => {
+    await taken()
+    at.wait(3_000)
     at.tell(asked())
     expect(await at.orders()).toHaveLength(1)
   })

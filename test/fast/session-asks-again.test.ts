@@ -103,6 +103,19 @@ describe("an agent that falls silent", () => {
   })
 })
 
+describe("the time of a request", () => {
+  test.each([-3_600_000, 3_600_000])(
+    "is the service's, though the plugin's clock is %d ms off or its moment waited",
+    (offMs) => {
+      const [moment] = at.house.stamp(asks.I, [asked()])
+      at.house.send(asks.I, 0, [{ ...moment, at: at.house.clock.now() + offMs }])
+      expect(at.requests()[0]?.data?.expires_at).toBe(
+        new Date(at.house.clock.now() + LONG.askMs).toISOString(),
+      )
+    },
+  )
+})
+
 describe("told again", () => {
   test("in every spelling, an open one is one request", () => {
     const twin = { id: "per_1", sessionID: S, action: "bash", resources: ["ls"], save: ["ls *"] }

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import type { AgentMode, MomentBody } from "../../shared/moments.ts"
-import { instanceOf } from "../house.ts"
+import { bus, instanceOf } from "../house.ts"
 import * as asks from "./asks-house.ts"
 import { asked, I, idle, question, replied, S } from "./asks-house.ts"
 
@@ -36,8 +36,34 @@ describe("answered in the agent's own dialog, or by another of its clients", () 
 
   test("in the spelling of 1.0", () => {
     const response = { sessionID: S, permissionID: "per_1", response: "once" }
-    tell(asks.updated(), { kind: "bus", event: { type: "permission.replied", properties: response } })
+    tell(asks.updated(), bus("permission.replied", response))
     expect(at.tale()).toEqual([R1, ...HERE("once")])
+  })
+
+  test("in 1.0's run, which shows a prompt, by a person", () => {
+    const instance = instanceOf("i-2", { answers: true, mode: "run" })
+    const response = { sessionID: S, permissionID: "per_1", response: "reject" }
+    at.house.tell(instance, asks.updated(), bus("permission.replied", response))
+    expect(at.tale()).toEqual([R1, ...HERE("reject")])
+  })
+
+  test("in the second spelling of 1.18, of permissions and questions", () => {
+    const v2 = (type: string, more: object) => bus(type, { sessionID: S, ...more })
+    tell(
+      v2("permission.v2.asked", { id: "per_1", action: "bash", resources: ["ls"] }),
+      v2("permission.v2.replied", { requestID: "per_1", reply: "once" }),
+      v2("question.v2.asked", { id: "que_1", questions: [{ question: "?", options: [{ label: "red" }] }] }),
+      v2("question.v2.replied", { requestID: "que_1", answers: [["red"]] }),
+      v2("question.v2.asked", { id: "que_2", questions: [{ question: "?", options: [] }] }),
+      v2("question.v2.rejected", { requestID: "que_2" }),
+    )
+    expect(at.tale()).toEqual([
+      ...[R1, ...HERE("once")],
+      "attention.requested R2",
+      'attention.answered R2 answer={"values":{"1":"1"}} via=oob <R2',
+      "attention.resolved R2 resolution=answered <attention.answered",
+      ...["attention.requested R3", gone("dismissed", "R3")],
+    ])
   })
 
   test("how long it took is told", () => {
@@ -112,6 +138,24 @@ describe("an answer takes along", () => {
     expect(at.tale()).toEqual([...R, ...HERE("always"), gone("auto", "R2")])
   })
 
+  test("nothing with once, and nothing that comes later than 50 ms", () => {
+    const two = (reply: string, gap: number): string[] => {
+      tell(asked("per_1"), asked("per_2"), replied("per_1", reply))
+      at.wait(gap)
+      at.tell(replied("per_2", reply))
+      return at.tale().slice(4)
+    }
+    expect(two("once", 0)).toEqual(HERE("once", "R2"))
+    for (const [gap, expected] of [
+      [50, [gone("auto", "R2")]],
+      [51, HERE("reject", "R2")],
+    ] as const) {
+      at.remove()
+      at = new asks.AskHouse()
+      expect(two("reject", gap)).toEqual([...expected])
+    }
+  })
+
   test("nothing of another session", () => {
     const other = "ses_2"
     tell(asked("per_1"), asked("per_2", { sessionID: other }))
@@ -174,6 +218,13 @@ describe("an ask is taken away", () => {
     tell(asked(), asks.failure("MessageAbortedError"), replied())
     expect(at.tale()).toEqual([R1, gone("dismissed"), "x.opencode.permission.replied reply=once void=true"])
     expect(at.last("x.opencode.permission.replied").subject).toBe("per_1")
+  })
+
+  test("but a reply told twice is no late one, and says nothing", () => {
+    tell(asked(), replied())
+    const before = at.house.events(S).length
+    tell(replied(), replied("per_1", "reject"))
+    expect(at.house.events(S)).toHaveLength(before)
   })
 
   test("and an answer to a question that comes after all as well", () => {
