@@ -13,6 +13,8 @@ export interface Measured {
   port: number
   /** File relative to the repository, which takes the port as its argument; the real service when absent. */
   bare?: string
+  /** Its live memory will be asked for; nothing is loaded before it otherwise. */
+  isWeighed?: boolean
   /** More of its environment. */
   env?: Readonly<Record<string, string>>
 }
@@ -25,17 +27,24 @@ export interface Server {
   cpuMs(): number
   /** Resident memory, bytes. */
   rss(): number
-  /** Memory that is held after a full collection, bytes. */
+  /** Memory that is held after a full collection, bytes; of a server that was started to be weighed only. */
   live(): Promise<number>
   stop(): Promise<void>
 }
 
 /** Starts it and waits until it listens. Throws with what it printed when it ends before. */
-export async function startMeasured({ name, port, bare, env = {} }: Measured): Promise<Server> {
+export async function startMeasured({
+  name,
+  port,
+  bare,
+  isWeighed = false,
+  env = {},
+}: Measured): Promise<Server> {
   const home = mkdtempSync(join(tmpdir(), "aep-bench-"))
   const command = bare === undefined ? [join(ROOT, "service/main.ts")] : [join(ROOT, bare), `${port}`]
+  const preload = isWeighed ? ["--preload", join(import.meta.dir, "live-heap.ts")] : []
   const child = startChild({
-    command: [process.execPath, "--preload", join(import.meta.dir, "live-heap.ts"), ...command],
+    command: [process.execPath, ...preload, ...command],
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? "", HOME: home, AEP_HOME: home, AEP_OPENCODE_PORT: `${port}`, ...env },
   })
@@ -54,6 +63,8 @@ export async function startMeasured({ name, port, bare, env = {} }: Measured): P
     rss: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) * 1024,
     async live() {
+      // The signal would end a server that does not listen to it.
+      if (!isWeighed) throw new Error(`${name} was not started to be weighed`)
       const seen = () => [...child.stdout().matchAll(/^live (\d+)$/gm)]
       const before = seen().length
       process.kill(child.pid, "SIGUSR2")

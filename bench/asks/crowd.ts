@@ -43,6 +43,7 @@ export async function playCrowd({ instances, commands }: CrowdSize): Promise<Cro
     const service = await startMeasured({
       name: "service",
       port: suitePort("bench", 5),
+      isWeighed: true,
       env: { AEP_OPENCODE_KEY: KEY, AEP_TOKEN: TOKEN },
     })
     ends.push(() => service.stop())
